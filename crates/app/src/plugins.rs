@@ -284,7 +284,8 @@ fn brings(plugin: &Plugin, warn: &dyn Fn(String)) -> Brings {
     }
 }
 
-/// The command or the address of a server, with what it is given, and which variables of the person that takes.
+/// Returns the command or the address of a server, its variables and headers, and which variables of the environment they
+/// name.
 fn said_of(server: &Value) -> String {
     let text = |value: &Value| value.as_str().map(str::to_owned).unwrap_or_else(|| value.to_string());
     // Quoted as for a shell: which words it gets is seen.
@@ -297,18 +298,19 @@ fn said_of(server: &Value) -> String {
         .get("command")
         .map(|command| [quoted(command)].into_iter().chain(words).collect::<Vec<_>>().join(" "));
     let place = started.or_else(|| server.get("url").map(text)).unwrap_or_else(|| server.to_string());
-    let given = |field: &str, sign: &str| {
+    let values = |field: &str, sign: &str| {
         let values = server[field].as_object().into_iter().flatten();
-        values.map(|(name, value)| format!("{name}{sign}{}", text(value))).collect::<Vec<_>>()
+        values
+            .filter_map(|(name, value)| Some(format!("{name}{sign}{}", value.as_str()?)))
+            .collect::<Vec<_>>()
     };
-    let folder = server.get("cwd").map(|folder| format!("in {}", text(folder)));
-    let given: Vec<String> =
-        given("env", "=").into_iter().chain(given("headers", ": ")).chain(folder).collect();
-    let with = if given.is_empty() { String::new() } else { format!(" (with {})", given.join(", ")) };
-    let variables = variables_in(&server.to_string());
-    let gets =
-        if variables.is_empty() { String::new() } else { format!("; it gets your {}", variables.join(", ")) };
-    place + &with + &gets
+    let given: Vec<String> = [values("env", "="), values("headers", ": ")].concat();
+    if given.is_empty() {
+        return place;
+    }
+    let names = variables_in(&given.concat());
+    let gets = if names.is_empty() { String::new() } else { format!("; it gets your {}", names.join(", ")) };
+    format!("{place} (with {}){gets}", given.join(", "))
 }
 
 /// The variables of the environment that `${NAME}` and `${NAME:-TEXT}` in `text` stand for, but for the plugin's own folder.
@@ -320,7 +322,7 @@ fn variables_in(text: &str) -> Vec<String> {
         .skip(1)
         .map(|rest| rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect::<String>());
     let mut names: Vec<String> =
-        names.filter(|name| !name.is_empty() && !name.starts_with("CLAUDE_PLUGIN_")).collect();
+        names.filter(|name| !name.is_empty() && name != "CLAUDE_PLUGIN_ROOT").collect();
     names.sort();
     names.dedup();
     names

@@ -16,7 +16,7 @@ use crate::{
 };
 use archive::MAX_BYTES;
 pub use bundle::Bundle;
-use commits::{Commits, Left};
+use commits::{Commits, FilesLeft};
 pub use flaw::Flaw;
 use haft_core::{Mode, SessionId, SessionOpened, chain::Cuts};
 use haft_engine::{Home, JournalError};
@@ -203,7 +203,7 @@ impl App {
             if let Some(flaw) = commit.unnamed() {
                 return Ok(whole.but(&flaw));
             }
-            let mut left: Vec<Left> = Vec::new();
+            let mut left: Vec<FilesLeft> = Vec::new();
             for named in &commit.named {
                 let own;
                 let subject = match brought.iter().find(|subject| subject.session == named.session) {

@@ -77,18 +77,13 @@ impl App {
         // The files lie where the session worked, wherever the person stands.
         if let Some(opened) = SessionOpened::of(&setup.home.peek(&id)?) {
             setup.workspace.clone_from(&opened.workspace);
-            if let Some(failure) = gone(opened) {
-                return Err(failure);
-            }
         }
         let engine = Engine::new(setup);
         let session = engine.open(&id, AGENT).await?;
         Ok(Reopened { session, engine })
     }
-}
 
-impl App {
-    /// What the project says matters little where files are put back, and it may be what has to be put back.
+    /// Plans a session; without the project's configuration if that cannot be read, since it may be what is to be put back.
     fn plan_without_project_if_broken(&self, spec: SessionSpec) -> Result<SessionPlan, Failure> {
         let failure = match self.plan(&spec) {
             Ok(plan) => return Ok(plan),
@@ -101,22 +96,6 @@ impl App {
     }
 }
 
-/// Why nothing of a job can be put back: its files went with its work tree, when its work was handed in.
-fn gone(opened: &SessionOpened) -> Option<Failure> {
-    let order = opened.order.as_ref().filter(|_| !opened.workspace.is_dir())?;
-    let failure = Failure::failed(format!(
-        "cannot undo the job `{}`: it is done, and its work tree was removed, so there are no files to put back",
-        opened.session
-    ));
-    Some(match &order.branch {
-        Some(branch) => failure.hint(format!(
-            "its work is the branch `{branch}`: `git branch -D {branch}` in `{}` deletes it",
-            order.origin.display()
-        )),
-        None => failure,
-    })
-}
-
 fn newest(home: &Home, workspace: &Path) -> Option<SessionId> {
     home.newest(workspace, |session| {
         let entries = || home.peek(&session.id.0).unwrap_or_default();
@@ -126,7 +105,7 @@ fn newest(home: &Home, workspace: &Path) -> Option<SessionId> {
 
 impl Reopened {
     /// Returns the entry that an undo goes back to: `to`, or the one before the last `calls` that changed files, or the
-    /// one before the last turn, of a job the one before its first. `None` if there is nothing to undo.
+    /// one before the last turn. `None` if there is nothing to undo.
     ///
     /// # Errors
     ///
@@ -141,12 +120,25 @@ impl Reopened {
                 Err(Failure::usage(format!("there is no entry {to} to go back to")).hint(hint))
             }
             (None, Some(calls)) => Ok(plan::before_last_calls(&entries, calls)),
-            // All that a job did, not the last of the turns that it made by itself.
-            (None, None) if SessionOpened::of(&entries).is_some_and(|opened| opened.is_job()) => {
-                Ok(plan::before_first_prompt(&entries))
-            }
             (None, None) => Ok(plan::before_last_turn(&entries)),
         }
+    }
+
+    /// Returns where the work of a job is whose work tree was removed, so that there are no files to put back; `None` if there
+    /// are.
+    #[must_use]
+    pub fn without_work_tree(&self) -> Option<String> {
+        let entries = self.session.entries();
+        let opened = SessionOpened::of(&entries)?;
+        let order = opened.order.as_ref().filter(|_| !opened.workspace.is_dir())?;
+        let branch = order.branch.as_ref().map(|branch| {
+            let origin = order.origin.display();
+            format!("; its work is the branch `{branch}`: `git branch -D {branch}` in `{origin}` deletes it")
+        });
+        Some(format!(
+            "the work tree of this job was removed, so no files are put back{}",
+            branch.unwrap_or_default()
+        ))
     }
 
     /// Says what going back `to` would do.

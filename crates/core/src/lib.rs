@@ -89,7 +89,7 @@ pub use tool::{
     skill::Skill,
     source::{Completions, ToolSource},
     split::SplitResult,
-    subagent::{NoSubagents, Subagents},
+    subagent::{ENDED_WITH_SUBAGENT, NoSubagents, Subagents},
 };
 pub use transcript::{Step, Transcript};
 pub use window::Window;

@@ -10,8 +10,8 @@ use haft_call::{
     Answered, ApprovalRequest, Approved, Asker, Attempt, Attempted, CallScope, Delegates, ParentCall, Replied,
 };
 use haft_core::{
-    CallId, Command, Entry, Event, Fact, Limits, NoSubagents, Outcome, Question, Subagents, TaskId,
-    ToolError, ToolErrorKind, ToolOutput, arguments_in_brief,
+    CallId, Command, ENDED_WITH_SUBAGENT, Event, Fact, Limits, NoSubagents, Outcome, Question, Running,
+    Subagents, ToolError, ToolErrorKind, ToolOutput, arguments_in_brief, clip,
 };
 use serde_json::json;
 use std::{collections::HashMap, sync::Arc};
@@ -192,20 +192,25 @@ async fn ask_all(session: &Session, asker: &Asker, mut to_ask: mpsc::UnboundedRe
     }
 }
 
+/// How much of a command in the background is named.
+const MAX_TITLE_BYTES: usize = 100;
+
 fn told(session: &Session, outcome: Outcome, report: TurnReport) -> Result<ToolOutput, ToolError> {
     let calls = report.calls.iter().filter(|call| call.has_started()).count();
     let TurnReport { text, error, .. } = report;
     let details = json!({"session": session.id(), "outcome": outcome, "calls": calls, "answer": text});
+    let left = Running::of(&session.entries());
+    let title = |task: &Running| {
+        format!("`{}`", clip::head(task.title.lines().next().unwrap_or_default(), MAX_TITLE_BYTES))
+    };
+    let titles: Vec<String> = left.iter().map(title).collect();
+    let note =
+        if left.is_empty() { String::new() } else { format!("{ENDED_WITH_SUBAGENT}{}]", titles.join(", ")) };
     if outcome == Outcome::Finished {
-        let left = running_tasks(&session.entries());
-        let (note, ended) = match &left[..] {
-            [] => Default::default(),
-            left => {
-                let titles: Vec<String> = left.iter().map(|title| format!("`{title}`")).collect();
-                let s = if left.len() == 1 { "" } else { "s" };
-                let note = format!("\n[ended with the subagent, unfinished: {}]", titles.join(", "));
-                (note, format!("; {} background command{s} ended unfinished", left.len()))
-            }
+        let ended = match left.len() {
+            0 => String::new(),
+            1 => "; 1 background command ended unfinished".to_owned(),
+            many => format!("; {many} background commands ended unfinished"),
         };
         return Ok(ToolOutput::text(text + &note)
             .details(details)
@@ -213,23 +218,10 @@ fn told(session: &Session, outcome: Outcome, report: TurnReport) -> Result<ToolO
     }
     let why = error.unwrap_or_default();
     let said = if text.is_empty() { String::new() } else { format!(". Its last words: {text}") };
-    let message = format!("the other agent did not finish: {why}{said}");
+    let message = format!("the other agent did not finish: {why}{said}{note}");
     Err(ToolError::new(ToolErrorKind::User, message)
         .hint("give a smaller task, or do it yourself")
         .details(details))
-}
-
-/// The background commands that still run: they end with their session.
-fn running_tasks(entries: &[Arc<Entry>]) -> Vec<String> {
-    let mut running: Vec<(&TaskId, &String)> = Vec::new();
-    for entry in entries {
-        match &entry.fact {
-            Fact::TaskStarted { task, title, .. } => running.push((task, title)),
-            Fact::TaskEnded { task, .. } => running.retain(|(known, _)| *known != task),
-            _ => {}
-        }
-    }
-    running.into_iter().map(|(_, title)| title.clone()).collect()
 }
 
 /// Tells what the subagent does, until its turn has ended or its session closed.

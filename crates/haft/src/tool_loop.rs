@@ -99,10 +99,9 @@ pub struct ToolLoopResult {
 #[error("{error}")]
 pub struct ToolLoopError {
     /// What failed.
-    #[source]
     pub error: Error,
-    /// What was done before that: [`run_tool_loop`] goes on from its messages, and repeats no call. A reply that broke off is
-    /// not among them.
+    /// What was done before that: [`run_tool_loop`] goes on from its messages, in a [`Conversation`] with the same system prompt,
+    /// and repeats no call. A reply that broke off is not among them.
     pub so_far: ToolLoopResult,
 }
 

@@ -114,9 +114,11 @@ impl Proposal {
         Self {
             tool: safe::visible_line(&made.name),
             sentence,
-            why: match unusual(reason, effects, workspace) {
-                Some(why) => Some(clipped(&safe::visible_line(why))),
-                None => live(made, effects).map(str::to_owned),
+            why: {
+                let why = unusual(reason, effects, workspace).map(|why| clipped(&safe::visible_line(why)));
+                let whys: Vec<String> =
+                    why.into_iter().chain(live(made, effects).map(str::to_owned)).collect();
+                Some(whys.join("; ")).filter(|why| !why.is_empty())
             },
             reason: clipped(&safe::visible_line(reason)),
             always: covers(effects, &arguments),

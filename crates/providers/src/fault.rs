@@ -196,12 +196,18 @@ enum Hint {
 impl Hint {
     fn text(self, endpoint: &Endpoint) -> String {
         match self {
-            Self::Model => format!(
-                "check the model name: `haft models list {}` lists the models of {}; the address is {}",
-                endpoint.name,
-                endpoint.title,
-                endpoint.address()
-            ),
+            Self::Model => {
+                let address = endpoint.address();
+                // Most servers of one's own do, and their documentation names the address without it.
+                let below = match address.starts_with("http://") && !address.contains("/v1") {
+                    true => "; if the server answers below `/v1`, `--base-url` has to end with that",
+                    false => "",
+                };
+                format!(
+                    "check the model name: `haft models list {}` lists the models of {}; the address is {address}{below}",
+                    endpoint.name, endpoint.title
+                )
+            }
             Self::CallsAsText => {
                 "start the server with tool calls, or let the model write its calls as text: `--dialect auto`"
                     .to_owned()

@@ -5,7 +5,7 @@ use crate::{
     git::{git, said},
 };
 use haft_core::{
-    FileKind, FileState, SessionOpened,
+    FileKind, FileState, SessionOpened, active_path,
     chain::{ChainValue, ChainedLine},
     changed::changes_in,
 };
@@ -25,6 +25,8 @@ pub(super) const TRAILER: &str = "Haft-Session";
 pub(super) struct Commits {
     /// The root of the repository.
     root: PathBuf,
+    /// Whether its working tree tells executable files from others (`core.fileMode`).
+    has_modes: bool,
     pub(super) all: Vec<Commit>,
 }
 
@@ -44,7 +46,7 @@ pub(super) struct Named {
 }
 
 /// What a session left in each file, by the path below the root; `None` of a file that it removed.
-pub(super) type Left = HashMap<PathBuf, HashSet<Option<Blob>>>;
+pub(super) type FilesLeft = HashMap<PathBuf, HashSet<Option<Blob>>>;
 
 /// A file as a commit holds it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -65,6 +67,12 @@ impl Blob {
         };
         Self { hash: state.hash.0.clone(), mode: mode.to_owned() }
     }
+
+    /// As in a repository that does not tell executable files from others.
+    fn without_x_bit(self) -> Self {
+        let mode = if self.mode == "100755" { "100644".to_owned() } else { self.mode };
+        Self { mode, ..self }
+    }
 }
 
 impl Commits {
@@ -80,28 +88,33 @@ impl Commits {
             }
         };
         let all = hashes.lines().map(|hash| Commit::read(&root, hash)).collect::<Option<_>>()?;
-        Some(Self { root, all })
+        let has_modes =
+            said(&root, ["config", "--type=bool", "core.fileMode"]).is_none_or(|value| value != "false");
+        Some(Self { root, has_modes, all })
     }
 
     /// What the session of `record` left in files, up to the entry whose value is `head`; `None` if no entry has that value.
-    pub(super) fn left(&self, record: &Record, journal: &[u8], head: ChainValue) -> Option<Left> {
+    pub(super) fn left(&self, record: &Record, journal: &[u8], head: ChainValue) -> Option<FilesLeft> {
         let mut lines = journal.split_inclusive(|byte| *byte == b'\n');
         let end = lines.position(|line| ChainedLine::of(line).value == Some(head))? + 1;
         let workspace = SessionOpened::of(&record.entries).map(|opened| opened.workspace.clone());
         let workspace = workspace.unwrap_or_default();
         // The work tree of a job is a repository of its own, with the same paths.
         let prefix = workspace.strip_prefix(&self.root).unwrap_or(Path::new(""));
-        let mut left = Left::new();
-        for change in done(&record.entries[..end]).flat_map(|entry| changes_in(&entry.fact)) {
+        let mut left = FilesLeft::new();
+        // What an undo left behind is in no file.
+        let path: Vec<_> = active_path(&record.entries[..end]).into_iter().cloned().collect();
+        for change in done(&path).flat_map(|entry| changes_in(&entry.fact)) {
             let below = change.path.strip_prefix(&self.root).or(change.path.strip_prefix(&workspace));
             let path = prefix.join(below.unwrap_or(&change.path));
-            left.entry(path).or_default().insert(change.after.as_ref().map(Blob::of));
+            let blob = change.after.as_ref().map(Blob::of);
+            left.entry(path).or_default().insert(blob.map(|blob| self.as_known(blob)));
         }
         Some(left)
     }
 
     /// The first file of `commit` that none of its sessions left as it is there.
-    pub(super) fn difference(&self, commit: &Commit, left: &[&Left]) -> Result<Option<Flaw>, Failure> {
+    pub(super) fn difference(&self, commit: &Commit, left: &[&FilesLeft]) -> Result<Option<Flaw>, Failure> {
         for path in &commit.files {
             let (hash, path_shown) = (commit.hash.clone(), path.display().to_string());
             let known: Vec<_> = left.iter().filter_map(|left| left.get(path)).collect();
@@ -116,19 +129,25 @@ impl Commits {
         Ok(None)
     }
 
+    fn as_known(&self, blob: Blob) -> Blob {
+        if self.has_modes { blob } else { blob.without_x_bit() }
+    }
+
     /// A file of a commit; `None` if it is not in it.
     fn blob(&self, commit: &str, path: &Path) -> Result<Option<Blob>, Failure> {
         let mut list = git(&self.root);
         list.args(["--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--"]).arg(path);
         let listed = list.stderr(Stdio::null()).output()?;
-        let mode: Vec<u8> = listed.stdout.iter().copied().take_while(|byte| *byte != b' ').collect();
-        let name = [commit.as_bytes(), b":", path.as_os_str().as_bytes()].concat();
-        let mut command = git(&self.root);
-        let output = command.args(["cat-file", "blob"]).arg(OsStr::from_bytes(&name)).stderr(Stdio::null());
-        let output = output.output()?;
-        Ok(output.status.success().then(|| Blob {
-            hash: hex::encode(Sha256::digest(&output.stdout)),
-            mode: String::from_utf8_lossy(&mode).into_owned(),
+        // `MODE TYPE OBJECT TAB NAME NUL`
+        let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let mut words = listed.split([' ', '\t']);
+        let (Some(mode), Some("blob"), Some(object)) = (words.next(), words.next(), words.next()) else {
+            return Ok(None);
+        };
+        let output = git(&self.root).args(["cat-file", "blob", object]).stderr(Stdio::null()).output()?;
+        Ok(output.status.success().then(|| {
+            let hash = hex::encode(Sha256::digest(&output.stdout));
+            self.as_known(Blob { hash, mode: mode.to_owned() })
         }))
     }
 }

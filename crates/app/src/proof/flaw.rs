@@ -110,15 +110,21 @@ pub enum Flaw {
         /// The place of the entry.
         seq: u64,
     },
-    /// An entry is about a call that no reply made, or that had ended.
-    #[error("entry {seq} is about the call `{}` of `{}`, which no entry before it made, or which had ended", .call.escape_debug(), .name.escape_debug())]
-    StrayCall {
+    /// An entry is about a call that no entry before it made.
+    #[error("entry {seq} is about the call `{}`, which no entry before it made", .call.escape_debug())]
+    UnknownCall {
         /// The place of the entry.
         seq: u64,
         /// The call.
         call: String,
-        /// The tool.
-        name: String,
+    },
+    /// A call goes on after its end.
+    #[error("entry {seq} is about the call `{}`, which had ended", .call.escape_debug())]
+    EndedTwice {
+        /// The place of the entry.
+        seq: u64,
+        /// The call.
+        call: String,
     },
     /// The model spoke again before each call had its result.
     #[error("entry {seq} is a reply of the model, and the call `{}` before it has no result", .call.escape_debug())]

@@ -2,11 +2,10 @@
 use super::{Flaw, bytes, is_id};
 use crate::Failure;
 use haft_core::{
-    CallId, Entry, Fact, Part, Report, Seq, SessionId, SessionOpened, SubagentRun,
+    CallId, Entry, Fact, Part, Report, Seq, SessionId, SessionOpened, SubagentRun, active_path,
     chain::{self, Chain, ChainedLine, Cuts},
     changed::changes_in,
     line,
-    progress::CHECK_PREFIX,
 };
 use haft_engine::Home;
 use std::{
@@ -98,8 +97,7 @@ impl Record {
         match session.filter(|expected| expected != found) {
             Some(expected) => Err(Flaw::OtherSession { found: found.clone(), expected: expected.to_owned() }),
             None => {
-                let mut calls = Calls::default();
-                entries.iter().try_for_each(|entry| calls.apply(entry))?;
+                Calls::check(&entries)?;
                 Ok(Self { chain, entries })
             }
         }
@@ -115,48 +113,82 @@ impl Record {
 #[derive(Default)]
 struct Calls {
     states: HashMap<CallId, CallState>,
-    /// The tool that checks the goal, in calls that no reply made.
-    check: Option<String>,
+    /// The calls of the last reply.
+    last: Vec<CallId>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CallState {
     /// Its result must come before the next reply.
     Open,
-    /// An interrupt or a rewind came first: its result may be missing.
-    Left,
+    /// Its result may be missing: an interrupt, an undo or another turn came first.
+    Abandoned,
     Ended,
 }
 
 impl Calls {
     /// Each call of a reply begins and ends in entries behind it, and ends once. What else an entry says of a call is for
     /// readers alone: no replay would make it again.
+    fn check(entries: &[Arc<Entry>]) -> Result<(), Flaw> {
+        let mut calls = Self::default();
+        for (place, entry) in entries.iter().enumerate() {
+            if let Some(parent) = entry.parent {
+                calls =
+                    Self::behind(&entries[..entries[..place].partition_point(|entry| entry.seq <= parent)]);
+            }
+            calls.apply(entry)?;
+        }
+        Ok(())
+    }
+
+    /// The calls where an undo went back to: those that had not ended there may be left as they are.
+    fn behind(entries: &[Arc<Entry>]) -> Self {
+        let mut calls = Self::default();
+        for entry in active_path(entries) {
+            // It was checked when it came.
+            let _checked_before = calls.apply(entry);
+        }
+        calls.abandon();
+        calls
+    }
+
+    fn abandon(&mut self) {
+        let open = self.states.values_mut().filter(|state| **state == CallState::Open);
+        open.for_each(|state| *state = CallState::Abandoned);
+    }
+
     fn apply(&mut self, entry: &Entry) -> Result<(), Flaw> {
         let seq = entry.seq.0;
         match &entry.fact {
             Fact::Replied { parts, .. } => {
-                let open = self.states.iter().find(|(_, state)| **state == CallState::Open);
-                if let Some((call, _)) = open {
+                let is_open = |call: &&CallId| self.states.get(*call) == Some(&CallState::Open);
+                if let Some(call) = self.last.iter().find(is_open) {
                     return Err(Flaw::NoResult { seq, call: call.0.clone() });
                 }
-                let made = parts.iter().filter_map(Part::as_call);
-                self.states.extend(made.map(|made| (made.id.clone(), CallState::Open)));
+                self.last = parts.iter().filter_map(Part::as_call).map(|made| made.id.clone()).collect();
+                self.states.extend(self.last.iter().map(|call| (call.clone(), CallState::Open)));
             }
-            Fact::GoalSet { goal } => self.check = goal.as_ref().map(|goal| goal.tool.clone()),
-            Fact::Called { made } | Fact::AttemptsBegun { made } => {
+            Fact::Called { made } | Fact::AttemptsBegun { made } | Fact::GoalChecked { made } => {
                 self.states.insert(made.id.clone(), CallState::Open);
             }
-            Fact::Rewound { .. } | Fact::Interrupted => {
-                let open = self.states.values_mut().filter(|state| **state == CallState::Open);
-                open.for_each(|state| *state = CallState::Left);
+            // Its changes are staged in its own name.
+            Fact::TaskStarted { task, .. } => {
+                self.states.insert(task.call(), CallState::Abandoned);
             }
-            Fact::ToolStarted { call, name, .. } | Fact::ToolEnded { call, name, .. } => {
-                if self.check.as_ref() == Some(name) && call.0.starts_with(CHECK_PREFIX) {
-                    self.states.entry(call.clone()).or_insert(CallState::Open);
+            Fact::Rewound { .. } | Fact::Interrupted | Fact::Prompted { .. } | Fact::TaskEnded { .. } => {
+                self.abandon()
+            }
+            Fact::Staged { call, .. } | Fact::SubagentChanged { call, .. } => {
+                if !self.states.contains_key(call) {
+                    return Err(Flaw::UnknownCall { seq, call: call.0.clone() });
                 }
-                let known = self.states.get_mut(call).filter(|state| **state != CallState::Ended);
-                let stray = || Flaw::StrayCall { seq, call: call.0.clone(), name: name.clone() };
-                let state = known.ok_or_else(stray)?;
+            }
+            Fact::ToolStarted { call, .. } | Fact::ToolEnded { call, .. } => {
+                let unknown = || Flaw::UnknownCall { seq, call: call.0.clone() };
+                let state = self.states.get_mut(call).ok_or_else(unknown)?;
+                if *state == CallState::Ended {
+                    return Err(Flaw::EndedTwice { seq, call: call.0.clone() });
+                }
                 if matches!(entry.fact, Fact::ToolEnded { .. }) {
                     *state = CallState::Ended;
                 }

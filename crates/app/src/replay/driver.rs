@@ -9,8 +9,8 @@ use super::{
 use crate::Failure;
 use futures::StreamExt;
 use haft_core::{
-    Answer, CallId, Command, Effect, Event, Fact, HOOK_NOTE, Part, Report, SessionId, ToolCall, ToolResult,
-    text_of,
+    Answer, CallId, Command, ENDED_WITH_SUBAGENT, Effect, Event, Fact, HOOK_NOTE, Part, Report, SessionId,
+    ToolCall, ToolResult, text_of,
 };
 use haft_engine::{Engine, Home, Session, Turn};
 use std::{io, time::Duration};
@@ -312,8 +312,8 @@ impl Driver {
             return Some(Difference::ran(*seq, &recorded.name, told(tool, arguments), replayed));
         }
         // The same text, so that only how it ended is compared, and the files.
-        let was = &without_hook_notes(was);
-        let is = &without_hook_notes(is);
+        let was = &without_notes(was);
+        let is = &without_notes(is);
         let like_before =
             ToolResult { content: self.moved.there(&was.content), shown: was.shown.clone(), ..is.clone() };
         let is = if is_test || is_queued { &like_before } else { is };
@@ -372,8 +372,10 @@ async fn reopened(engine: &Engine, session: Session, agent: &str) -> Result<Sess
     Ok(engine.open(&id.0, agent).await?)
 }
 
-/// A replay asks no hooks. What they add stands behind all that the tool said.
-fn without_hook_notes(result: &ToolResult) -> ToolResult {
-    let end = result.content.find(HOOK_NOTE).unwrap_or(result.content.len());
+/// A replay asks no hooks. What they add stands behind all that the tool said, as does what ended with a subagent, which is
+/// a matter of time.
+fn without_notes(result: &ToolResult) -> ToolResult {
+    let notes = [HOOK_NOTE, ENDED_WITH_SUBAGENT].into_iter().filter_map(|note| result.content.find(note));
+    let end = notes.min().unwrap_or(result.content.len());
     ToolResult { content: result.content[..end].to_owned(), ..result.clone() }
 }

@@ -1,6 +1,6 @@
 //! [`Recording`]: what a session recorded, as a replay needs it: its prompts, the replies of the model, and the result
 //! of each call.
-use super::report::Left;
+use super::report::FileOutcome;
 use haft_core::{
     Accepted, Answer, CallId, Change, Command, Entry, Fact, Goal, HOOK_ASKS, Mode, Part, Report, Sampled,
     Seq, SessionId, StopReason, SubagentRun, ToolCall, ToolErrorKind, ToolResult, UndoCalls, active_path,
@@ -62,7 +62,7 @@ pub(super) struct RecordedCall {
     /// Where its result stands, and the result. None where it was cut off.
     pub(super) ended: Option<(Seq, ToolResult)>,
     /// Files with what they became.
-    pub(super) changed: Vec<(PathBuf, Option<Left>)>,
+    pub(super) changed: Vec<(PathBuf, Option<FileOutcome>)>,
     /// The name and the arguments with which the tool ran, if it did.
     pub(super) started: Option<(String, Value)>,
     /// What the person said, where it was asked for. Of a call that delegates, the last answer to its subagent.
@@ -335,6 +335,6 @@ impl Recording {
     }
 }
 
-fn outcome(change: &Change) -> (PathBuf, Option<Left>) {
-    (change.path.clone(), change.after.as_ref().map(Left::from))
+fn outcome(change: &Change) -> (PathBuf, Option<FileOutcome>) {
+    (change.path.clone(), change.after.as_ref().map(FileOutcome::from))
 }

@@ -96,28 +96,28 @@ pub enum Differs {
 }
 
 /// What a call left under each name: `None` for nothing.
-pub(super) type Files = [(PathBuf, Option<Left>)];
+pub(super) type Files = [(PathBuf, Option<FileOutcome>)];
 
 /// A file as a call left it, as far as it is the same on every machine: other permissions follow the umask.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Left {
+pub(super) struct FileOutcome {
     hash: String,
     kind: FileKind,
-    /// Whether its owner may run it, everybody may write it, and it runs with the rights of its owner or group.
+    /// Whether its owner may run it, and whether it runs with the rights of its owner or group.
     bits: u32,
 }
 
-/// Of a file: setuid and setgid, to be run by its owner, and to be written by everybody.
-const COMPARED_BITS: u32 = 0o6_102;
+/// Of a file: setuid and setgid, and to be run by its owner.
+const COMPARED_BITS: u32 = 0o6_100;
 
-impl From<&FileState> for Left {
+impl From<&FileState> for FileOutcome {
     fn from(state: &FileState) -> Self {
         let bits = if state.kind() == FileKind::File { state.permissions() & COMPARED_BITS } else { 0 };
         Self { hash: state.hash.0.clone(), kind: state.kind(), bits }
     }
 }
 
-impl fmt::Display for Left {
+impl fmt::Display for FileOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
             FileKind::File => "",
@@ -147,9 +147,13 @@ impl Difference {
         if !is_same || was.went_well() != is.went_well() || kind(was) != kind(is) {
             return found(Differs::Result, recorded, replayed);
         }
-        if shown_text(was) != shown_text(is).map(|text| moved.back(&text)) {
-            let told = |result| shown_text(result).unwrap_or_default();
-            return found(Differs::Shown, told(was), moved.back(&told(is)));
+        let shown = |shown: &Shown| match shown {
+            Shown::Text(text) => Shown::Text(moved.back(text)),
+            Shown::Message(text) => Shown::Message(moved.back(text)),
+            Shown::Preview | Shown::Nothing => shown.clone(),
+        };
+        if was.shown != shown(&is.shown) {
+            return found(Differs::Shown, format!("{:?}", was.shown), format!("{:?}", shown(&is.shown)));
         }
         if had_changed != has_changed {
             return found(Differs::Files, files(had_changed), files(has_changed));
@@ -188,7 +192,11 @@ impl fmt::Display for Difference {
                 )
             }
             Differs::Call => {
-                write!(f, "entry {seq}: `{name}` ran otherwise\n{}", first_line(recorded, replayed))
+                write!(
+                    f,
+                    "entry {seq}: `{name}` ran with other arguments\n{}",
+                    first_line(recorded, replayed)
+                )
             }
             Differs::Result => {
                 write!(f, "entry {seq}: `{name}` gave something else\n{}", first_line(recorded, replayed))
@@ -202,19 +210,11 @@ impl fmt::Display for Difference {
 
 fn files(changed: &Files) -> String {
     let told = changed.iter().map(|(path, left)| {
-        let left = left.as_ref().map_or("removed".to_owned(), Left::to_string);
+        let left = left.as_ref().map_or("removed".to_owned(), FileOutcome::to_string);
         format!("{} {left}", path.display())
     });
     let told = told.collect::<Vec<_>>().join(", ");
     if told.is_empty() { "none".to_owned() } else { told }
-}
-
-/// What people see in place of what the model reads, if it is another text.
-fn shown_text(result: &ToolResult) -> Option<String> {
-    match &result.shown {
-        Shown::Text(text) | Shown::Message(text) => Some(text.clone()),
-        Shown::Preview | Shown::Nothing => None,
-    }
 }
 
 /// The first line in which two texts differ.

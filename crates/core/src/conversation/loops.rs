@@ -33,15 +33,16 @@ impl Loops {
     pub(super) fn answered<'a>(&mut self, results: impl Iterator<Item = &'a ToolResult>) {
         let rounds = self.0.len();
         let Some(last) = self.0.last_mut().filter(|last| last.results.is_none()) else { return };
-        let mut hasher = DefaultHasher::new();
+        let (mut hasher, mut waits) = (DefaultHasher::new(), None);
         for result in results {
-            if result.has_waited_for_task() {
-                // A round that waits brings time: it is like no other one.
-                (last.calls, rounds).hash(&mut hasher);
-                last.calls = hasher.finish();
-            }
+            waits = Some(waits.unwrap_or(true) && result.has_waited_for_task());
             let images = result.images.iter().map(|image| &image.data).collect::<Vec<_>>();
             (without_warning(&result.content), result.is_ok(), images).hash(&mut hasher);
+        }
+        if waits == Some(true) {
+            // A round that does nothing but wait is like no other one.
+            (last.calls, rounds).hash(&mut hasher);
+            last.calls = hasher.finish();
         }
         last.results = Some(hasher.finish());
     }

@@ -3,8 +3,6 @@ use super::goal::Goal;
 use crate::{CallId, Changed, Entry, Fact, Report, Seq, ToolCall, ToolResult, Tracking, active_path};
 use std::{collections::HashMap, sync::Arc};
 
-/// How the ID of a call begins that checks a goal.
-pub const CHECK_PREFIX: &str = "check_";
 /// After this many checks in a row that fail as the one before, with nothing changed or said in between, the model is
 /// stuck.
 const MAX_UNCHANGED_CHECKS: u32 = 3;
@@ -241,6 +239,6 @@ impl OpenGoal {
 
     /// The call that checks the goal once more. No reply made it.
     pub fn check(&self, place: usize) -> ToolCall {
-        ToolCall::new(format!("{CHECK_PREFIX}{place}"), self.goal.tool.clone(), self.goal.arguments.clone())
+        ToolCall::new(format!("check_{place}"), self.goal.tool.clone(), self.goal.arguments.clone())
     }
 }

@@ -76,13 +76,6 @@ pub fn before_last_turn(entries: &[Arc<Entry>]) -> Option<Seq> {
     place.checked_sub(1).map(|before| path[before].seq)
 }
 
-/// The entry before the first prompt that was not taken back.
-pub fn before_first_prompt(entries: &[Arc<Entry>]) -> Option<Seq> {
-    let path = active_path(entries);
-    let place = path.iter().position(|entry| matches!(entry.fact, Fact::Prompted { .. }))?;
-    place.checked_sub(1).map(|before| path[before].seq)
-}
-
 /// The entry before the last `count` calls that changed files, including calls of child sessions.
 pub fn before_last_calls(entries: &[Arc<Entry>], count: usize) -> Option<Seq> {
     let path = active_path(entries);

@@ -19,8 +19,7 @@ const HANDLE_NAMES: [&str; 15] = [
     "VSCODE_GIT_IPC_HANDLE",
 ];
 
-/// How the names of such variables begin: those of `git` count each other, so a part of them is an error, and sessions of
-/// 1Password.
+/// How the names of such variables begin. `git` reads its settings all or none of them; the last one is 1Password's.
 const HANDLE_PREFIXES: [&str; 3] = ["GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "OP_SESSION_"];
 
 /// What makes a name that of a secret wherever it stands: `MYWEBHOOKURL`, `CLIENTSECRETS`.

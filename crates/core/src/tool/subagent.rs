@@ -2,6 +2,9 @@
 use crate::{ToolError, ToolErrorKind, ToolOutput};
 use futures::future::BoxFuture;
 
+/// How the note begins that stands behind the answer of a subagent: which commands in the background ended with it.
+pub const ENDED_WITH_SUBAGENT: &str = "\n[ended with the subagent, unfinished: ";
+
 /// Who does a part of the work for a call.
 pub trait Subagents: Send + Sync {
     /// Lets the agent called `agent`, or one like the caller, do `task` from its beginning to its end. It is given

@@ -160,10 +160,10 @@ async fn finish(
         }
     };
     let is_told = !cli.global.quiet || conclusion.status != JobStatus::Completed;
-    let shown = print_end(&job, output, from).and_then(|()| if is_told { tell(&conclusion) } else { Ok(()) });
+    let (printed, told) = (print_end(&job, output, from), if is_told { tell(&conclusion) } else { Ok(()) });
     let outcome = job.last_outcome();
     job.close(&conclusion).await;
-    match shown {
+    match printed.and(told) {
         // The reader has gone; how the job ended holds all the same.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(exit_of(&conclusion, outcome)),

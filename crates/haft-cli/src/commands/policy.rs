@@ -4,6 +4,7 @@ use crate::{
     args::{Policy as Verb, PolicyCheck},
 };
 use haft_app::{Failure, config::Settings, session};
+use haft_present::safe;
 use haft_terminal::Exit;
 use std::io::{Write, stdout};
 
@@ -17,9 +18,10 @@ pub(crate) fn policy(cli: &CliContext, command: Verb) -> Result<Exit, Failure> {
         writeln!(stdout(), "{}", serde_json::to_string(&check).map_err(anyhow::Error::from)?)?;
         return Ok(Exit::Success);
     }
-    writeln!(stdout(), "{:<6} {}\nby     {}", check.verdict, check.reason, check.decided_by)?;
+    let (reason, by) = (safe::visible_line(&check.reason), safe::visible_line(&check.decided_by));
+    writeln!(stdout(), "{:<6} {reason}\nby     {by}", check.verdict)?;
     if let Some(hint) = check.hint {
-        writeln!(stdout(), "hint   {hint}")?;
+        writeln!(stdout(), "hint   {}", safe::visible_line(&hint))?;
     }
     Ok(Exit::Success)
 }

@@ -69,6 +69,9 @@ async fn open(cli: &CliContext, args: &SessionArg) -> Result<Reopened, Failure> 
 
 /// Tells what would be done, with the diff of that and of nothing else.
 fn dry(reopened: &Reopened, to: Seq) -> Result<Exit, Failure> {
+    if let Some(where_it_is) = reopened.without_work_tree() {
+        return say(&where_it_is);
+    }
     let restored = reopened.preview(to)?;
     let exit = tell(&restored, true)?;
     tell_conversation(&restored, "would be")?;
@@ -81,6 +84,9 @@ fn dry(reopened: &Reopened, to: Seq) -> Result<Exit, Failure> {
 
 async fn go_back(reopened: &Reopened, to: Seq) -> Result<Exit, Failure> {
     let restored = reopened.go_back(to).await?;
+    if let Some(where_it_is) = reopened.without_work_tree() {
+        return say(&where_it_is);
+    }
     tell(&restored, false).and_then(|exit| tell_conversation(&restored, "is").map(|()| exit))
 }
 

@@ -123,7 +123,7 @@ impl Field<'_> {
             _ => "",
         };
         let proposal = self.schema.get("default").map(|value| format!(" [{value}]")).unwrap_or_default();
-        format!("{asks}\n{title}{more}{kind}{proposal}")
+        format!("{asks}\n{}{kind}{}", indented(&format!("{title}{more}")), indented(&proposal))
     }
 
     /// What can be chosen: the value for the server, and how it is shown.

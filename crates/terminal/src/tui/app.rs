@@ -77,6 +77,8 @@ pub(super) struct App {
     pub(super) typed: Option<Instant>,
     /// When the question appeared that is on the screen.
     pub(super) asked_since: Option<Instant>,
+    /// When the last key was pressed that came with the question, or without a pause behind such a key.
+    pub(super) early: Option<Instant>,
     /// A prompt that waits was asked back here.
     pub(super) is_withdrawing: bool,
     pub(super) open_request: OpenRequest,
@@ -192,6 +194,7 @@ impl App {
             escaped: None,
             typed: None,
             asked_since: None,
+            early: None,
             is_withdrawing: false,
             draft: None,
             open_request: OpenRequest::default(),
@@ -233,7 +236,7 @@ impl App {
 
     /// Lets the keys go to what is asked, and what was being typed come back.
     pub(super) fn follow_asked(&mut self) {
-        self.asked_since = Some(Instant::now());
+        (self.asked_since, self.early) = (Some(Instant::now()), None);
         let lowest = match self.view.asked.front() {
             Some(Asked::Approval { .. }) => Mode::Approve(0),
             Some(Asked::Question { .. }) => Mode::Answer(None, None),

@@ -132,7 +132,7 @@ impl App {
             let is_chosen = place == chosen;
             let (mark, style) = if is_chosen { ("❯ ", look.chosen()) } else { ("  ", Default::default()) };
             let first = Span::styled(format!("{mark}{}. ", place + 1), style);
-            let key = Span::styled(format!("  ({key})"), look.dim());
+            let key = Span::styled(if key.is_empty() { key } else { format!("  ({key})") }, look.dim());
             lines.extend(self.part(first, vec![Span::styled(answer, style), key], most));
         }
         lines

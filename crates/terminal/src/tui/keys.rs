@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 const TYPING_PAUSE: Duration = Duration::from_secs(1);
 /// A person cannot have read a question that appeared more recently: a key was meant for what stood there before.
 const READING_TIME: Duration = Duration::from_millis(500);
-const NEW_HINT: &str = "a question has just appeared: read it, then answer";
+const NEW_HINT: &str = "a question has just appeared: pause, read it, then answer";
 /// Two presses within this time belong together.
 const DOUBLE_PRESS_TIME: Duration = Duration::from_secs(2);
 
@@ -37,21 +37,23 @@ impl App {
         if is_typed && self.input.vim_key(key) {
             return self.has_typed();
         }
-        let is_early = self.is_early(key);
-        if is_early && key.code == KeyCode::Enter && matches!(self.mode, Mode::Answer(..)) {
-            return;
-        }
-        let is_answer = matches!(self.mode, Mode::Approve(_)) && !is_early && !self.is_typing();
-        match self.around.keys.action(self.places(is_answer, is_early), key) {
+        let was_covered = self.is_covered();
+        let is_answer = matches!(self.mode, Mode::Approve(_)) && !self.is_typing();
+        match self.around.keys.action(self.places(is_answer), key) {
+            Some(action) if is_decision(action) && self.is_early() => self.take_early(key),
             Some(action) => self.act(action, key),
             None => self.other_key(key, is_answer),
+        }
+        if was_covered && !self.is_covered() {
+            // A question below it is seen from here on.
+            self.asked_since = Some(Instant::now());
         }
         self.look_at_session();
     }
 
     /// Where the key is looked up, what is nearest first. `is_answer`: a call asks, and the key is not one of a word that is
-    /// being typed. `is_early`: a question has just appeared.
-    fn places(&self, is_answer: bool, is_early: bool) -> &'static [Place] {
+    /// being typed.
+    fn places(&self, is_answer: bool) -> &'static [Place] {
         use Place::{
             Approval, Choices, Completion, Conversation, Everywhere, Line, List, Models, Page, Parts, Prompt,
             Question, Refusal, Sessions,
@@ -59,7 +61,7 @@ impl App {
         match &self.mode {
             Mode::Compose(None) => &[Prompt, Conversation, Everywhere],
             Mode::Compose(Some(_)) => &[Completion, Prompt, Conversation, Everywhere],
-            Mode::Answer(None, _) if self.is_choosing() && !is_early => {
+            Mode::Answer(None, _) if self.is_choosing() => {
                 &[Choices, Question, Prompt, Conversation, Everywhere]
             }
             Mode::Answer(None, _) => &[Question, Prompt, Conversation, Everywhere],
@@ -174,6 +176,10 @@ impl App {
     }
 
     pub(super) fn type_in(&mut self, key: KeyEvent) {
+        if matches!(self.mode, Mode::Answer(..)) {
+            // What was begun for the prompt is no answer before a pause.
+            let _is_marked = self.is_early();
+        }
         if self.input.key(key) {
             self.has_typed();
         }
@@ -193,18 +199,29 @@ impl App {
         format!("approval needed: pause typing, then press {}", answer_keys(&self.around.keys)).into()
     }
 
-    /// Whether the key could decide on a question that the person cannot have read.
-    fn is_early(&mut self, key: KeyEvent) -> bool {
-        let decides = matches!(key.code, KeyCode::Char(_) | KeyCode::Enter | KeyCode::BackTab)
-            && (key.modifiers - KeyModifiers::SHIFT).is_empty();
-        let is_asked = matches!(self.mode, Mode::Approve(_) | Mode::Answer(..));
-        let is_new = self.asked_since.is_some_and(|since| since.elapsed() < READING_TIME);
-        let is_early = is_asked && decides && is_new;
-        if is_early {
-            let asks = matches!(self.mode, Mode::Approve(_));
-            self.hint = Some(if asks { self.pause_hint() } else { NEW_HINT.into() });
-        }
+    /// Whether the question on the screen has just appeared, or a person who was typing when it did has not paused since.
+    fn is_early(&mut self) -> bool {
+        let now = Instant::now();
+        let is_new = self.asked_since.is_some_and(|since| now.duration_since(since) < READING_TIME);
+        let is_early = is_new || self.early.is_some_and(|last| now.duration_since(last) < TYPING_PAUSE);
+        self.early = is_early.then_some(now);
         is_early
+    }
+
+    /// A key that would have decided is one of the text, or none.
+    fn take_early(&mut self, key: KeyEvent) {
+        let is_text =
+            matches!(key.code, KeyCode::Char(_)) && (key.modifiers - KeyModifiers::SHIFT).is_empty();
+        if is_text {
+            self.type_in(key);
+        }
+        let asks = matches!(self.mode, Mode::Approve(_));
+        self.hint = Some(if asks { self.pause_hint() } else { NEW_HINT.into() });
+    }
+
+    /// Whether a list or a page lies above the question, if there is one.
+    fn is_covered(&self) -> bool {
+        matches!(self.mode, Mode::Pick(..) | Mode::Read(..))
     }
 
     /// A key in the middle of a word does not answer the question that has just appeared.
@@ -450,6 +467,28 @@ fn stepped(marked: Marked, choices: usize, is_down: bool) -> usize {
         None => choices - 1,
         Some(place) => (place + if is_down { 1 } else { choices - 1 }) % choices,
     }
+}
+
+/// Whether the action decides on a question.
+fn is_decision(action: Action) -> bool {
+    use Action::{
+        Allow, AllowAllEdits, AllowAlways, Answer, ChooseParts, EditProposal, NoReply, Refuse, RefuseAtOnce,
+        Reply, ReplyMarked,
+    };
+    matches!(
+        action,
+        Allow
+            | AllowAllEdits
+            | AllowAlways
+            | Answer
+            | ChooseParts
+            | EditProposal
+            | NoReply
+            | Refuse
+            | RefuseAtOnce
+            | Reply
+            | ReplyMarked
+    )
 }
 
 fn is_in_a_word(last: Option<Instant>, now: Instant) -> bool {

@@ -139,21 +139,24 @@ async fn what_is_typed_while_a_call_asks_is_no_answer() {
 /// What is typed for the prompt, or for the question before, answers none that has just appeared.
 #[tokio::test]
 async fn a_key_that_comes_with_a_question_is_no_answer() {
-    for keys in ["y", "a", "1", "Enter"] {
-        let script = [edit("a.txt", "world", "Welt"), edit("b.txt", "one", "eins"), say("Done.")];
-        let mut person = greeting((80, 24), &script).await;
-        person.say("translate it");
-        person.see("? Edit a.txt?").await;
-        person.keys_at_once(keys);
-        person.see("1. Yes").await;
-        assert_eq!(person.read("a.txt").unwrap(), "hello\nworld\n", "{keys}");
-        person.keys("Ctrl+U");
-        tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
-        person.keys("y");
-        person.see("? Edit b.txt?").await;
-        person.keys_at_once(keys);
-        person.see("1. Yes").await;
-        assert_eq!(person.read("b.txt").unwrap(), "one\n", "{keys}");
+    for keys in ["y", "a", "1", "Enter", "Shift+Tab", "Esc"] {
+        // On a busy machine the key may come later than a person's would: then it is one that counts.
+        let mut was_early = false;
+        for _ in 0..20 {
+            let mut person = greeting((80, 24), &[edit("a.txt", "world", "Welt"), say("Done.")]).await;
+            let begun = std::time::Instant::now();
+            person.say("translate it");
+            person.see("? Edit a.txt?").await;
+            person.keys_at_once(keys);
+            if begun.elapsed() < std::time::Duration::from_millis(400) {
+                let screen = person.see("pause").await;
+                assert!(screen.contains("1. Yes"), "{keys}: {screen}");
+                assert_eq!(person.read("a.txt").unwrap(), "hello\nworld\n", "{keys}");
+                was_early = true;
+                break;
+            }
+        }
+        assert!(was_early, "no key came early enough");
     }
 }
 

@@ -58,7 +58,10 @@ pub(super) fn filters(settings: &[Setting]) -> Vec<&str> {
 /// Files that `git blame` reads whatever else is set: git sorts their names, so an empty one takes none of them back
 /// (2.39 to 2.51).
 pub(super) fn revision_files(settings: &[Setting]) -> impl Iterator<Item = &str> {
-    let named = settings.iter().filter(|setting| !setting.own && setting.key == "blame.ignorerevsfile");
+    let named = settings.iter().filter(|setting| setting.key == "blame.ignorerevsfile");
+    // The person's own, unless it names a file of whichever repository is there.
+    let is_elsewhere = |setting: &&Setting| setting.own && setting.value.starts_with(['/', '~']);
+    let named = named.filter(move |setting| !is_elsewhere(setting));
     named.map(|setting| setting.value.as_str()).filter(|file| !file.is_empty())
 }
 

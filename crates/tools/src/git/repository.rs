@@ -193,25 +193,27 @@ fn find(folder: &Path) -> Result<(PathBuf, Vec<String>), ToolError> {
     let mut folders = vec![&directory, &common];
     folders.dedup();
     for folder in folders {
-        let below = ["logs", "refs"].map(|name| link_or_pipe(&folder.join(name), MAX_REF_DEPTH));
-        if let Some(odd) = link_or_pipe(folder, 1).into_iter().chain(below.into_iter().flatten()).next() {
+        if let Some(odd) = link_or_pipe(folder, &folder.join("objects"), MAX_DEPTH) {
             let name = odd.strip_prefix(folder).unwrap_or(&odd).display();
-            return Err(refused(&format!("`.git/{name}` is a link or a pipe")));
+            return Err(refused(&format!("`.git/{name}` is a link or a pipe, or lies too deep")));
         }
     }
     Ok((root.to_owned(), hooks_in(&common.join("hooks"))))
 }
 
-/// How many folders deep the names of references are searched.
-const MAX_REF_DEPTH: usize = 20;
+/// How many folders deep git's own files lie at most.
+const MAX_DEPTH: usize = 40;
 
-/// A file below `folder` that git would follow, to what may be another repository, or wait for.
-fn link_or_pipe(folder: &Path, depth: usize) -> Option<PathBuf> {
+/// A file below `folder` that git would follow, to what may be another repository, or wait for: it reads any path as a
+/// reference. `objects` are none, and there are many.
+fn link_or_pipe(folder: &Path, objects: &Path, depth: usize) -> Option<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().find_map(|entry| {
-        let kind = entry.file_type().ok()?;
+        let (kind, path) = (entry.file_type().ok()?, entry.path());
         match kind.is_dir() {
-            true if depth > 1 => link_or_pipe(&entry.path(), depth - 1),
-            _ => (kind.is_symlink() || kind.is_fifo()).then(|| entry.path()),
+            true if path == *objects => None,
+            true if depth == 0 => Some(path),
+            true => link_or_pipe(&path, objects, depth - 1),
+            false => (kind.is_symlink() || kind.is_fifo()).then_some(path),
         }
     })
 }

@@ -251,13 +251,13 @@ fn what_a_plugins_server_gets_is_shown() {
     let place = Place::new();
     let servers = json!({
         "far": {"url": "https://far.example/mcp", "headers": {"X-A": "${OPENAI_API_KEY}"}},
-        "own": {"command": "server", "args": ["${env:GITHUB_TOKEN}"], "env": {"K": "${A:-b}", "R": "${CLAUDE_PLUGIN_ROOT}"}, "cwd": "/srv"},
+        "own": {"command": "server", "args": ["x y"], "env": {"K": "${A:-b}", "R": "${CLAUDE_PLUGIN_ROOT}", "T": "${env:GITHUB_TOKEN}"}},
     });
     source(&place, "demo/.mcp.json", &servers.to_string());
     let shown = place.run(&["plugins", "add", &place.path().join("demo").display().to_string()]);
     for line in [
         "not confined: https://far.example/mcp (with X-A: ${OPENAI_API_KEY}); it gets your OPENAI_API_KEY",
-        "not confined: server '${env:GITHUB_TOKEN}' (with K=${A:-b}, R=${CLAUDE_PLUGIN_ROOT}, in /srv); it gets your A, GITHUB_TOKEN",
+        "not confined: server 'x y' (with K=${A:-b}, R=${CLAUDE_PLUGIN_ROOT}, T=${env:GITHUB_TOKEN}); it gets your A, GITHUB_TOKEN",
     ] {
         assert!(shown.out.lines().any(|shown| shown.ends_with(line)), "{line}: {shown:?}");
     }

@@ -67,6 +67,15 @@ fn says_hello(terminal: &Terminal, expected: &str) {
     terminal.see(expected);
 }
 
+/// People name a server of their own as its documentation does, without the path.
+#[test]
+fn an_address_that_lacks_its_path_is_told() {
+    let (place, server) = (Place::new(), ollama());
+    let address = server.base_url.trim_end_matches('/').trim_end_matches("/v1");
+    let ran = place.run(&["run", "--model", "ollama/qwen3:30b", "--base-url", address, "hi"]);
+    assert!(ran.code == 1 && ran.err.contains("`--base-url` has to end with that"), "{ran:?}");
+}
+
 #[test]
 fn a_server_on_this_machine_is_chosen_with_one_key_and_kept() {
     let (place, server) = (Place::new(), ollama());

@@ -92,10 +92,14 @@ impl Terminal {
 
     /// Keys by the names that `tmux` has for them. A person reads a question first.
     pub(crate) fn keys(&self, keys: &[&str]) {
+        self.reads();
+        self.keys_at_once(keys);
+    }
+
+    fn reads(&self) {
         if self.screen().contains("waiting for you") {
             std::thread::sleep(Duration::from_millis(600));
         }
-        self.keys_at_once(keys);
     }
 
     /// The same, whatever has just appeared.
@@ -105,6 +109,7 @@ impl Terminal {
 
     /// A line, and Enter.
     pub(crate) fn say(&self, line: &str) {
+        self.reads();
         self.tmux(&["send-keys", "-l", line]);
         self.keys(&["Enter"]);
     }

@@ -622,3 +622,10 @@ fn the_bits_of_a_new_folder_and_a_line_break_in_a_name_are_shown() {
         "{listed}"
     );
 }
+
+#[test]
+fn what_a_rule_is_asked_about_writes_nothing_to_the_terminal() {
+    let place = Place::new();
+    let ran = place.run(&["policy", "check", "execute:echo \u{1b}]0;title\u{7} \u{202e}x"]);
+    assert!(ran.code == 0 && !ran.out.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{ran:?}");
+}

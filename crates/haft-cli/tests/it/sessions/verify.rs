@@ -312,20 +312,39 @@ fn what_no_call_did_or_gave_is_found_behind_a_chain_that_holds() {
         (
             "a result of no call",
             beside(json!({"call": "zz", "name": "test", "content": "8 passed"})),
-            "the call `zz` of `test`",
+            "the call `zz`, which no entry before it made",
         ),
-        ("a second result", beside(json!({"content": "8 passed"})), "or which had ended"),
+        ("a second result", beside(json!({"content": "8 passed"})), "which had ended"),
         ("no result", with(ended, &|line| line["type"] = json!("continued")), "has no result"),
         (
             "a text for people",
             with(ended, &|line| line["shown"] = json!({"text": "812 passed"})),
             "showed something else",
         ),
-        ("another name", with(started, &|line| line["name"] = json!("test")), "ran otherwise"),
+        (
+            "nothing for people",
+            with(ended, &|line| line["shown"] = json!("nothing")),
+            "showed something else",
+        ),
+        (
+            "changes of no call",
+            {
+                let mut lines = lines.clone();
+                lines.insert(staged, and(lines[staged].clone(), json!({"call": "zz"})));
+                lines
+            },
+            "the call `zz`, which no entry before it made",
+        ),
+        (
+            "a check of no goal",
+            beside(json!({"call": "check_999", "name": "test", "content": "8 passed"})),
+            "the call `check_999`",
+        ),
+        ("another name", with(started, &|line| line["name"] = json!("test")), "ran with other arguments"),
         (
             "other arguments",
             with(started, &|line| line["arguments"]["command"] = json!("make")),
-            "ran otherwise",
+            "ran with other arguments",
         ),
         (
             "other permissions",
@@ -358,6 +377,31 @@ fn what_no_call_did_or_gave_is_found_behind_a_chain_that_holds() {
             }
         }
     }
+}
+
+#[test]
+fn a_session_that_went_on_behind_an_undo_inside_a_turn_is_verified() {
+    let place = Place::new();
+    place.write("notes.txt", "one\n");
+    begin_repository(&place.work());
+    let write = |name: &str| call("write", json!({"path": name, "content": "x\n"}));
+    let steps =
+        [write("a.txt"), write("b.txt"), json!({"say": "Done."}), write("c.txt"), json!({"say": "Done."})];
+    let model = place.script("m", &steps);
+    let options = ["--permission", "accept-edits", "--model", &model];
+    let ran = place.run(&[&["run", "--json"], &options[..], &["go"]].concat());
+    let id = ran.events()[0]["session"].as_str().unwrap().to_owned();
+    assert_eq!(place.run(&["undo", "--calls", "1"]).code, 0);
+    let ran = place.run(&[&["run", "-c"], &options[..], &["and now"]].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(
+        verify(&place, &[&id, "--chain-only"]).code,
+        0,
+        "{:?}",
+        verify(&place, &[&id, "--chain-only"])
+    );
+    let trailer = place.run(&["bundle", &id, "--trailer"]);
+    assert_eq!(trailer.code, 0, "{trailer:?}");
 }
 
 // H-132

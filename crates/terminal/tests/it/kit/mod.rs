@@ -271,6 +271,7 @@ impl Person {
 
     /// Types `text`, without Enter.
     pub(crate) fn type_in(&mut self, text: &str) {
+        self.reads();
         for c in text.chars() {
             self.press(KeyCode::Char(c), KeyModifiers::NONE);
         }
@@ -284,10 +285,14 @@ impl Person {
 
     /// Keys by the names that the help has for them, apart by blanks. A person reads a question first.
     pub(crate) fn keys(&mut self, names: &str) {
+        self.reads();
+        self.keys_at_once(names);
+    }
+
+    fn reads(&mut self) {
         if self.screen().contains("waiting for you") {
             std::thread::sleep(Duration::from_millis(600));
         }
-        self.keys_at_once(names);
     }
 
     /// The same, whatever has just appeared.
