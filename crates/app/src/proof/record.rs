@@ -178,10 +178,10 @@ impl Calls {
             Fact::Rewound { .. } | Fact::Interrupted | Fact::Prompted { .. } | Fact::TaskEnded { .. } => {
                 self.abandon()
             }
-            Fact::Staged { call, .. } | Fact::SubagentChanged { call, .. } => {
-                if !self.states.contains_key(call) {
-                    return Err(Flaw::UnknownCall { seq, call: call.0.clone() });
-                }
+            Fact::Staged { call, .. } | Fact::SubagentChanged { call, .. }
+                if !self.states.contains_key(call) =>
+            {
+                return Err(Flaw::UnknownCall { seq, call: call.0.clone() });
             }
             Fact::ToolStarted { call, .. } | Fact::ToolEnded { call, .. } => {
                 let unknown = || Flaw::UnknownCall { seq, call: call.0.clone() };

@@ -77,6 +77,8 @@ pub(super) struct App {
     pub(super) typed: Option<Instant>,
     /// When the question appeared that is on the screen.
     pub(super) asked_since: Option<Instant>,
+    /// The question came below a list or a page, and has not been seen.
+    pub(super) is_asked_below: bool,
     /// When the last key was pressed that came with the question, or without a pause behind such a key.
     pub(super) early: Option<Instant>,
     /// A prompt that waits was asked back here.
@@ -194,6 +196,7 @@ impl App {
             escaped: None,
             typed: None,
             asked_since: None,
+            is_asked_below: false,
             early: None,
             is_withdrawing: false,
             draft: None,
@@ -237,6 +240,7 @@ impl App {
     /// Lets the keys go to what is asked, and what was being typed come back.
     pub(super) fn follow_asked(&mut self) {
         (self.asked_since, self.early) = (Some(Instant::now()), None);
+        self.is_asked_below = self.is_covered();
         let lowest = match self.view.asked.front() {
             Some(Asked::Approval { .. }) => Mode::Approve(0),
             Some(Asked::Question { .. }) => Mode::Answer(None, None),

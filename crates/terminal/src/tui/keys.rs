@@ -37,15 +37,13 @@ impl App {
         if is_typed && self.input.vim_key(key) {
             return self.has_typed();
         }
-        let was_covered = self.is_covered();
         let is_answer = matches!(self.mode, Mode::Approve(_)) && !self.is_typing();
         match self.around.keys.action(self.places(is_answer), key) {
             Some(action) if is_decision(action) && self.is_early() => self.take_early(key),
             Some(action) => self.act(action, key),
             None => self.other_key(key, is_answer),
         }
-        if was_covered && !self.is_covered() {
-            // A question below it is seen from here on.
+        if !self.is_covered() && std::mem::take(&mut self.is_asked_below) {
             self.asked_since = Some(Instant::now());
         }
         self.look_at_session();
@@ -220,7 +218,7 @@ impl App {
     }
 
     /// Whether a list or a page lies above the question, if there is one.
-    fn is_covered(&self) -> bool {
+    pub(super) fn is_covered(&self) -> bool {
         matches!(self.mode, Mode::Pick(..) | Mode::Read(..))
     }
 
