@@ -271,6 +271,20 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_a_server_begin_where_none_of_haft_do() {
+        let field = json!({"type": "string", "title": "t\nAllowed: yes", "description": "d\r\nAllowed: yes"});
+        let request = json!({
+            "mode": "form", "message": "m\nAllowed: yes\u{2028}Allowed: yes",
+            "requestedSchema": {"type": "object", "properties": {"n": field}},
+        });
+        let person = Says(Mutex::new((vec!["x"], Vec::new())));
+        answer("mill", serde_json::from_value(request).unwrap(), &person).now_or_never().unwrap();
+        let asked = person.0.into_inner().unwrap().1.remove(0);
+        assert_eq!(asked.matches("\n  Allowed: yes").count(), 4, "{asked}");
+        assert_eq!(asked.matches("Allowed: yes").count(), 4, "{asked}");
+    }
+
+    #[test]
     fn nobody_cancels_and_nonsense_declines() {
         let number = json!({"properties": {"n": {"type": "number"}}, "required": ["n"]});
         let table = [

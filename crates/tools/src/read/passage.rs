@@ -15,6 +15,8 @@ pub(super) struct Passage {
     pub(super) end: End,
     /// Whether something was not valid UTF-8.
     pub(super) lossy: bool,
+    /// Whether a line is shown as far as its beginning.
+    pub(super) has_cut_lines: bool,
     /// Size of the text, in the unit of the settings.
     size: usize,
 }
@@ -62,7 +64,14 @@ pub(super) fn passage(
         Some(limit) => limit.min(settings.lines),
     };
     let asked = limit == Some(most);
-    let mut passage = Passage { text: String::new(), lines: 0, end: End::OfFile, lossy: false, size: 0 };
+    let mut passage = Passage {
+        text: String::new(),
+        lines: 0,
+        end: End::OfFile,
+        lossy: false,
+        has_cut_lines: false,
+        size: 0,
+    };
     let keep = if settings.numbered { MAX_LINE } else { settings.longest() };
     while lines.more()? {
         let next = from + passage.lines;
@@ -92,6 +101,7 @@ impl Passage {
         let shown = if settings.numbered { numbered(number, &text, line) } else { text.into_owned() };
         let (room, size) = (settings.room().saturating_sub(self.size), settings.size(&shown));
         if size <= room && (line.is_whole() || settings.numbered) {
+            self.has_cut_lines |= !line.is_whole();
             self.text += &shown;
             self.size += size;
             self.lines += 1;

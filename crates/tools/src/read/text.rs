@@ -49,7 +49,7 @@ fn output(place: &Place, part: Part, passage: Passage, size: u64, settings: &Rea
     if !settings.numbered {
         return raw(passage, settings);
     }
-    let truncated = matches!(passage.end, End::Full { .. });
+    let truncated = matches!(passage.end, End::Full { .. }) || passage.has_cut_lines;
     let (from, lines) = (part.from(), passage.lines);
     let text = with_notes(passage, size, settings);
     let details = json!({

@@ -190,6 +190,16 @@ async fn what_cannot_be_read_is_an_error_with_a_hint() {
     assert!(!kit.told("read", json!({"path": "circle"})).await.is_ok());
 }
 
+// a line that is cut is told in the fields, too.
+#[tokio::test]
+async fn a_line_that_is_cut_makes_the_result_truncated() {
+    let kit = Kit::new();
+    kit.put("wide", "x".repeat(120_000));
+    let told = kit.told("read", json!({"path": "wide"})).await;
+    assert!(told.content.ends_with("[cut: this line has 120000 bytes]"), "{}", told.content);
+    assert_eq!(told.details["truncated"], true);
+}
+
 // B14: a sparse file is as large to the tool as any other.
 #[tokio::test]
 async fn a_large_file_is_read_only_as_far_as_it_is_shown() {

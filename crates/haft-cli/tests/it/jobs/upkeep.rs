@@ -92,6 +92,7 @@ fn a_job_that_is_undone_is_not_taken_up_by_itself() {
     assert!(retried.code == 2 && retried.err.contains("its commits are on the branch `haft/"), "{retried:?}");
     let undone = project.run(&["undo", &job]);
     assert_eq!((undone.code, statuses(&project)), (0, vec!["cancelled".to_owned()]), "{undone:?}");
+    assert!(undone.out.contains("its work is the branch `haft/"), "{undone:?}");
     let shown = project.run(&["jobs", "show", &job]).out;
     assert!(shown.contains("undone by a person; `haft jobs retry` begins again"), "{shown}");
     let served = project.run(&["jobs", "serve", "--once", "--permission", "full", "--model", &model]);
