@@ -239,6 +239,14 @@ pub fn fill_in(text: &str, environment: &Environment) -> Result<String, String> 
     Ok(filled + rest)
 }
 
+/// The variables that [`fill_in`] looks up in `text`; editors write `${env:NAME}` for `${NAME}`.
+pub(crate) fn variables_in(text: &str) -> impl Iterator<Item = &str> {
+    let names = text.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
+    names
+        .map(|name| name.strip_prefix("env:").unwrap_or(name))
+        .map(|name| name.split(":-").next().unwrap_or(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

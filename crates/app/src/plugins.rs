@@ -14,6 +14,7 @@ pub(crate) use hooks::claude_hooks;
 use crate::{
     App, Failure, agents,
     config::{Config, Settings},
+    mcp_servers,
     plugin::{RECORD, installed},
     skills, slash,
     source_dir::SourceDir,
@@ -23,7 +24,7 @@ use files::inside;
 use haft_process::{own_folder, write_own_file};
 use manifest::{Entry, Manifest, Marketplace, Source};
 use serde_json::Value;
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 use tempfile::TempDir;
 
 /// What a plugin brings, by the names that it has in Haft.
@@ -308,24 +309,12 @@ fn said_of(server: &Value) -> String {
     if given.is_empty() {
         return place;
     }
-    let names = variables_in(&given.concat());
+    let text = given.concat();
+    let names: BTreeSet<&str> =
+        mcp_servers::variables_in(&text).filter(|name| *name != "CLAUDE_PLUGIN_ROOT").collect();
+    let names: Vec<&str> = names.into_iter().collect();
     let gets = if names.is_empty() { String::new() } else { format!("; it gets your {}", names.join(", ")) };
     format!("{place} (with {}){gets}", given.join(", "))
-}
-
-/// The variables of the environment that `${NAME}` and `${NAME:-TEXT}` in `text` stand for, but for the plugin's own folder.
-fn variables_in(text: &str) -> Vec<String> {
-    // As editors write it: `${env:NAME}`.
-    let text = text.replace("${env:", "${");
-    let names = text
-        .split("${")
-        .skip(1)
-        .map(|rest| rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect::<String>());
-    let mut names: Vec<String> =
-        names.filter(|name| !name.is_empty() && name != "CLAUDE_PLUGIN_ROOT").collect();
-    names.sort();
-    names.dedup();
-    names
 }
 
 impl Candidate {

@@ -13,7 +13,9 @@ use crate::{
     turn::{compact_now, keep_setup, open_turn, recover},
 };
 use futures::FutureExt;
-use haft_call::{AnswerTaken, Answered, Moved, NotUndone, Rehearsal, UndoPlan, last_words, plan_undo};
+use haft_call::{
+    AnswerTaken, Answered, Interactions, Moved, NotUndone, Rehearsal, UndoPlan, last_words, plan_undo,
+};
 use haft_core::{
     BackgroundTasks, CallId, Change, Channel, Command, Direction, Fact, Part, Seq, ToolCall, Transcript,
     UndoCalls, Update, outbox, undo,
@@ -86,6 +88,24 @@ fn undo_refused(why: &NotUndone) -> Update {
 
 /// Upper limit of queued prompts; beyond it a prompt with a ticket is refused.
 const MAX_WAITING_PROMPTS: usize = 256;
+
+/// Answers the approval that `call` waits for, and lets what the model is to do instead wait in line: nothing goes on before
+/// that. Returns whether the call waited.
+fn take_answer(
+    journal: &Journal,
+    queue: &PromptQueue,
+    interactions: &Interactions,
+    call: &CallId,
+    answered: Answered,
+) -> Result<bool, JournalError> {
+    let channel = answered.by.as_ref().map(|user| Channel::new("http", user.as_str()));
+    let because = answered.because.filter(|because| !because.trim().is_empty());
+    let taken = interactions.answer(call, Answered { because, ..answered });
+    if let AnswerTaken::Taken { because: Some(because) } = &taken {
+        wait_in_line(journal, queue, (vec![Part::text(because)], channel), CommandTicket::none())?;
+    }
+    Ok(taken != AnswerTaken::NotAsked)
+}
 
 /// The next round takes it up.
 fn wait_in_line(
@@ -316,15 +336,8 @@ impl Task {
                             ticket.done(&journal);
                         }
                         Command::Answer { call, answer, by, because } => {
-                            let channel = by.as_ref().map(|user| Channel::new("http", user.as_str()));
-                            let because = because.filter(|because| !because.trim().is_empty());
-                            let taken = interactions.answer(&call, Answered { answer, by, because });
-                            // Nothing goes on before it waits, too.
-                            if let AnswerTaken::Taken { because: Some(because) } = &taken {
-                                let parts = vec![Part::text(because)];
-                                wait_in_line(&journal, queue, (parts, channel), CommandTicket::none())?;
-                            }
-                            ticket.answered(taken != AnswerTaken::NotAsked, &journal);
+                            let answered = Answered { answer, by, because };
+                            ticket.answered(take_answer(&journal, queue, interactions, &call, answered)?, &journal);
                         }
                         Command::AnswerInPart { call, accepted, by } => {
                             ticket.answered(interactions.answer_in_part(&call, accepted, by), &journal);

@@ -6,7 +6,7 @@ use haft_core::{
     Usage, text_of,
 };
 use serde_json::{Map, Value};
-use std::{path::PathBuf, sync::Arc};
+use std::{fmt, path::PathBuf, sync::Arc};
 
 /// What the loop works with. The same one serves any number of runs, for an agent and for those below it.
 #[derive(Clone)]
@@ -95,14 +95,25 @@ pub struct ToolLoopResult {
 /// Why a run of the loop did not come to its end, and what came of it until then.
 ///
 /// As text it reads as its [`Error`], and becomes one by `?`.
-#[derive(Debug, thiserror::Error)]
-#[error("{error}")]
+#[derive(Debug)]
 pub struct ToolLoopError {
     /// What failed.
     pub error: Error,
     /// What was done before that: [`run_tool_loop`] goes on from its messages, in a [`Conversation`] with the same system prompt,
     /// and repeats no call. A reply that broke off is not among them.
     pub so_far: ToolLoopResult,
+}
+
+impl fmt::Display for ToolLoopError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for ToolLoopError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.source()
+    }
 }
 
 impl From<ToolLoopError> for Error {

@@ -302,8 +302,6 @@ impl Driver {
         if (recorded.is_denied() || !recorded.runs_again()) && now.is_refused() {
             return None;
         }
-        // Its text names the item by the session.
-        let is_queued = matches!(was.report(), Some(Report::Queued(_)));
         if let (Some((tool, arguments)), Some((tool_now, arguments_now))) = (&recorded.started, &now.started)
             && (tool, arguments) != (tool_now, &self.moved.back_all(arguments_now))
         {
@@ -311,14 +309,20 @@ impl Driver {
             let replayed = told(tool_now, &self.moved.back_all(arguments_now));
             return Some(Difference::ran(*seq, &recorded.name, told(tool, arguments), replayed));
         }
+        let (was, mut is) = (without_notes(was), without_notes(is));
+        // Its text names the item by the session.
+        let is_queued = matches!(was.report(), Some(Report::Queued(_)));
+        // Its calls are compared one by one. People read how many there were, and some are not made again.
+        let is_subagent = matches!(was.report(), Some(Report::Subagent(_)));
         // The same text, so that only how it ended is compared, and the files.
-        let was = &without_notes(was);
-        let is = &without_notes(is);
-        let like_before =
-            ToolResult { content: self.moved.there(&was.content), shown: was.shown.clone(), ..is.clone() };
-        let is = if is_test || is_queued { &like_before } else { is };
+        if is_test || is_queued {
+            is.content = self.moved.there(&was.content);
+        }
+        if is_test || is_queued || is_subagent {
+            is.shown = was.shown.clone();
+        }
         let (had_changed, has_changed) = (&recorded.changed[..], &now.changed[..]);
-        Difference::between(*seq, &recorded.name, (was, had_changed), (is, has_changed), &self.moved)
+        Difference::between(*seq, &recorded.name, (&was, had_changed), (&is, has_changed), &self.moved)
     }
 
     /// The calls that a subagent made for `recorded`, beside those that one made for `now`.

@@ -153,7 +153,7 @@ impl Difference {
             Shown::Preview | Shown::Nothing => shown.clone(),
         };
         if was.shown != shown(&is.shown) {
-            return found(Differs::Shown, format!("{:?}", was.shown), format!("{:?}", shown(&is.shown)));
+            return found(Differs::Shown, seen(&was.shown), seen(&shown(&is.shown)));
         }
         if had_changed != has_changed {
             return found(Differs::Files, files(had_changed), files(has_changed));
@@ -205,6 +205,15 @@ impl fmt::Display for Difference {
                 write!(f, "entry {seq}: `{name}` showed something else\n{}", first_line(recorded, replayed))
             }
         }
+    }
+}
+
+/// What people see, in words where it is no text.
+fn seen(shown: &Shown) -> String {
+    match shown {
+        Shown::Text(text) | Shown::Message(text) => text.clone(),
+        Shown::Preview => "(the beginning of the result)".to_owned(),
+        Shown::Nothing => "(nothing)".to_owned(),
     }
 }
 

@@ -57,7 +57,7 @@ pub struct FileState {
 pub type Attributes = BTreeMap<String, String>;
 
 /// What lies under a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file.
     File,

@@ -237,7 +237,7 @@ impl OpenGoal {
         }
     }
 
-    /// The call that checks the goal once more. No reply made it.
+    /// The call that checks the goal once more.
     pub fn check(&self, place: usize) -> ToolCall {
         ToolCall::new(format!("check_{place}"), self.goal.tool.clone(), self.goal.arguments.clone())
     }

@@ -10,6 +10,7 @@ use haft_process::{Exit, Finished, Program};
 use std::{
     ffi::OsString,
     fs,
+    io::Read,
     os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
     sync::Arc,
@@ -193,7 +194,7 @@ fn find(folder: &Path) -> Result<(PathBuf, Vec<String>), ToolError> {
     let mut folders = vec![&directory, &common];
     folders.dedup();
     for folder in folders {
-        if let Some(odd) = link_or_pipe(folder, &folder.join("objects"), MAX_DEPTH) {
+        if let Some(odd) = odd_file(folder, folder, MAX_DEPTH) {
             let name = odd.strip_prefix(folder).unwrap_or(&odd).display();
             return Err(refused(&format!("`.git/{name}` is a link or a pipe, or lies too deep")));
         }
@@ -203,19 +204,42 @@ fn find(folder: &Path) -> Result<(PathBuf, Vec<String>), ToolError> {
 
 /// How many folders deep git's own files lie at most.
 const MAX_DEPTH: usize = 40;
+/// Enough of a file to tell whether it is a reference, in bytes.
+const REFERENCE_BYTES: u64 = 64;
+/// Digits of a SHA-1.
+const SHORTEST_HASH: usize = 40;
 
-/// A file below `folder` that git would follow, to what may be another repository, or wait for: it reads any path as a
-/// reference. `objects` are none, and there are many.
-fn link_or_pipe(folder: &Path, objects: &Path, depth: usize) -> Option<PathBuf> {
+/// A file below `folder`, which lies in `directory`, that git would wait for, or follow to what may be another repository: it
+/// reads any path as a reference. `objects` are none, and there are many.
+fn odd_file(directory: &Path, folder: &Path, depth: usize) -> Option<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().find_map(|entry| {
         let (kind, path) = (entry.file_type().ok()?, entry.path());
         match kind.is_dir() {
-            true if path == *objects => None,
+            true if path == directory.join("objects") => None,
             true if depth == 0 => Some(path),
-            true => link_or_pipe(&path, objects, depth - 1),
-            false => (kind.is_symlink() || kind.is_fifo()).then_some(path),
+            true => odd_file(directory, &path, depth - 1),
+            false if kind.is_symlink() => leads_away(directory, &path).then_some(path),
+            false => kind.is_fifo().then_some(path),
         }
     })
+}
+
+/// Whether git would take what a link leads to for a part of the repository. People link hooks and lists of what to ignore.
+fn leads_away(directory: &Path, link: &Path) -> bool {
+    let name = link.strip_prefix(directory).unwrap_or(link);
+    let is_reference =
+        name.components().any(|part| ["refs", "logs"].iter().any(|name| part.as_os_str() == *name));
+    if is_reference || name.components().count() == 1 {
+        return true;
+    }
+    let Ok(target) = fs::metadata(link) else { return false };
+    if !target.is_file() {
+        return true;
+    }
+    let mut beginning = Vec::new();
+    let read = fs::File::open(link).and_then(|file| file.take(REFERENCE_BYTES).read_to_end(&mut beginning));
+    let hash = beginning.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    read.is_err() || beginning.starts_with(b"ref:") || hash >= SHORTEST_HASH
 }
 
 /// `.git` itself, or the folder that its text names if that one points back. Otherwise it might show another repository

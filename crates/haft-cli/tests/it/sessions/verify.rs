@@ -1,7 +1,7 @@
 //! `haft verify`: a session that is not what was recorded is found, by its chain or by its calls.
 #![expect(clippy::print_stderr, reason = "figures are for the person who runs the tests")]
 use crate::kit::{
-    Place, Ran, bash, call,
+    Place, Ran, Server, bash, call, openai_call, openai_text,
     project::{begin_repository, git},
 };
 use fastrand::Rng;
@@ -402,6 +402,35 @@ fn a_session_that_went_on_behind_an_undo_inside_a_turn_is_verified() {
     );
     let trailer = place.run(&["bundle", &id, "--trailer"]);
     assert_eq!(trailer.code, 0, "{trailer:?}");
+}
+
+/// How long its model took decides what a subagent leaves running, and a replay waits for no model.
+#[test]
+fn a_subagent_that_a_slow_model_drove_is_verified() {
+    let place = Place::new();
+    place.write("notes.txt", "one\n");
+    begin_repository(&place.work());
+    let server = Server::answering(|_, request| {
+        let messages = request["messages"].as_array().unwrap();
+        let first = messages.iter().find(|message| message["role"] == "user").unwrap().to_string();
+        let replies = messages.iter().filter(|message| message["role"] == "assistant").count();
+        match (first.contains("the part"), replies) {
+            (false, 0) => openai_call("delegate", &json!({"task": "Do the part."})),
+            (true, 0) => openai_call("bash", &json!({"command": "sleep 0.5", "background": true})),
+            (true, 1) => {
+                std::thread::sleep(std::time::Duration::from_secs(2));
+                openai_text("Done.")
+            }
+            _ => openai_text("Done."),
+        }
+    });
+    let url = format!("{}/v1", server.address);
+    let words =
+        ["run", "--json", "--permission", "full", "--base-url", &url, "--model", "openai/gpt-5", "go"];
+    let ran = Ran::from(place.haft(&words).env("OPENAI_API_KEY", "k").output().unwrap());
+    assert!(ran.code == 0 && !ran.out.contains("ended with the subagent"), "{ran:?}");
+    let ran = verify(&place, &[ran.events()[0]["session"].as_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{ran:?}");
 }
 
 // H-132

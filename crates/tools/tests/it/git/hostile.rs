@@ -251,7 +251,9 @@ async fn blame_quotes_no_file_that_a_setting_names() {
 #[tokio::test]
 async fn no_link_leads_the_tool_to_another_repository() {
     let deep = format!("refs/heads{}", "/b".repeat(45));
-    for name in ["refs/heads/main", "refs/heads", "logs/HEAD", "refs", "x/y", "worktrees/w/HEAD", &deep] {
+    for name in
+        ["refs/heads/main", "refs/heads", "logs/HEAD", "refs", "x/y", "worktrees/w/HEAD", "hooks/main", &deep]
+    {
         let (kit, other) = (repository(), repository());
         other.put("secret.txt", "SECRET\n");
         commit(&other.workspace, "SECRET");
@@ -270,6 +272,22 @@ async fn no_link_leads_the_tool_to_another_repository() {
             assert!(!told.content.contains("SECRET"), "{name}: {}", told.content);
             assert!(told.content.contains("is a link or a pipe"), "{name}: {}", told.content);
         }
+    }
+}
+
+// People keep hooks and lists of what to ignore elsewhere, and link them.
+#[tokio::test]
+async fn links_that_are_no_references_are_no_harm() {
+    let kit = repository();
+    let directory = kit.workspace.join(".git");
+    for (name, text) in [("hooks/pre-commit", "#!/bin/sh\nexit 1\n"), ("info/exclude", "*.log\n")] {
+        let (target, link) = (kit.workspace.with_file_name("kept"), directory.join(name));
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        fs::remove_file(&link).ok();
+        fs::write(&target, text).unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        let told = told(&kit, json!({"action": "status"})).await;
+        assert!(told.is_ok(), "{name}: {}", told.content);
     }
 }
 
