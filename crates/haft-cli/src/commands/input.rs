@@ -50,13 +50,21 @@ pub(crate) fn has_come() -> bool {
     !stdin().is_terminal() && is_written() && ioctl_fionread(stdin()).is_ok_and(|bytes| bytes > 0)
 }
 
+/// Asks again who writes as long as nothing comes: what a program starts beside this one holds all its pipes for a moment.
 fn is_written() -> bool {
-    is_there(Some(FIRST_BYTE_TIMEOUT)) || writer::is_in_a_pipeline() && is_there(None)
+    loop {
+        if is_there() {
+            return true;
+        }
+        if !writer::is_in_a_pipeline() {
+            return false;
+        }
+    }
 }
 
-/// Waits until something can be read, or nothing more will come; not longer than `patience`.
-fn is_there(patience: Option<Duration>) -> bool {
-    let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
+/// Waits until something can be read, or nothing more will come; not longer than [`FIRST_BYTE_TIMEOUT`].
+fn is_there() -> bool {
+    let patience = Timespec::try_from(FIRST_BYTE_TIMEOUT).ok();
     loop {
         match poll(&mut [PollFd::new(&stdin(), PollFlags::IN)], patience.as_ref()) {
             Err(Errno::INTR) => {}

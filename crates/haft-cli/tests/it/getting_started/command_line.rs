@@ -2,7 +2,7 @@
 
 use crate::kit::{Place, Ran, terminal::Terminal};
 use serde_json::{Value, json};
-use std::process::Stdio;
+use std::{os::fd::AsFd, process::Stdio};
 
 fn prompted(place: &Place) -> Vec<String> {
     let journal = std::fs::read_to_string(place.journal()).unwrap();
@@ -47,6 +47,24 @@ fn input_that_is_no_text_or_never_comes_ends_nothing() {
     assert_eq!((ran.code, ran.out.as_str()), (0, "done\n"), "{ran:?}");
     assert!(ran.err.contains("no input on stdin"), "{ran:?}");
     drop(open);
+}
+
+/// As where a program starts another one at that moment, which has its pipes until it becomes itself.
+#[test]
+fn a_process_that_holds_the_pipe_for_a_while_holds_nothing_up_for_ever() {
+    let place = Place::new();
+    let model = place.script("m", &[json!({"say": "done"})]);
+    let mut command = place.haft(&["--model", &model, "go"]);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let open = child.stdin.take().unwrap();
+    let copy = open.as_fd().try_clone_to_owned().unwrap();
+    let mut holder = std::process::Command::new("sleep").arg("5").stdout(copy).spawn().unwrap();
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert_eq!((ran.code, ran.out.as_str()), (0, "done\n"), "{ran:?}");
+    assert!(ran.err.contains("no input on stdin"), "{ran:?}");
+    drop(open);
+    holder.wait().unwrap();
 }
 
 #[test]
