@@ -160,6 +160,7 @@ impl From<JournalError> for ApiError {
             | JournalError::SameName { .. }
             | JournalError::NoName { .. }
             | JournalError::NoFork { .. } => Self::wrong(message),
+            error if error.is_out_of_files() => Self::away(message),
             JournalError::Newer { .. } | JournalError::Unreadable { .. } | JournalError::Io { .. } => {
                 Self::failed(message)
             }

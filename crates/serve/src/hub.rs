@@ -288,7 +288,7 @@ impl Hub {
                 .suggest("`GET /v1/sessions` lists them")
         };
         let id = self.home().exact(id).ok_or_else(missing)?;
-        let (_, opened) = self.home().opened(&id).ok_or_else(missing)?;
+        let (_, opened) = self.home().read_opened(&id)?.ok_or_else(missing)?;
         if !self.is_served(opened.asked_in()) && !self.is_served(&opened.workspace) {
             return Err(missing());
         }

@@ -1,5 +1,6 @@
 //! [`JournalError`]: why a journal cannot be used, and what to do about it.
 use haft_core::{NoFork, SessionId, event::JOURNAL_VERSION};
+use rustix::io::Errno;
 use std::{io, path::PathBuf};
 
 /// Why a journal cannot be used.
@@ -82,6 +83,12 @@ pub enum JournalError {
 }
 
 impl JournalError {
+    /// Whether the process or the machine has as many open files as it may: others may be closed soon.
+    pub fn is_out_of_files(&self) -> bool {
+        let Self::Io { source, .. } = self else { return false };
+        matches!(Errno::from_io_error(source), Some(Errno::MFILE | Errno::NFILE))
+    }
+
     /// What a person can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -94,6 +101,9 @@ impl JournalError {
             Self::Newer { .. } => Some("use a newer `haft` for this session"),
             Self::NotRemoved { .. } => None,
             Self::Unreadable { .. } => None,
+            Self::Io { .. } if self.is_out_of_files() => {
+                Some("close sessions or connections, or allow more open files (`ulimit -n`), then try again")
+            }
             Self::Io { action: "create", .. } => {
                 Some("free some space, or set HAFT_HOME to a directory that you can write (`haft doctor`)")
             }

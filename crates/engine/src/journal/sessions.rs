@@ -169,7 +169,17 @@ impl Home {
     /// The first fact alone, and when it was recorded in milliseconds since 1970-01-01 UTC: the others may be many.
     /// `None` if there is no session that can be read.
     pub fn opened(&self, id: &SessionId) -> Option<(u64, SessionOpened)> {
-        first_fact(&mut BufReader::new(File::open(self.journal(id)).ok()?))
+        self.read_opened(id).ok()?
+    }
+
+    /// The same, with an error where there is a journal that cannot be opened: a process may have too many files.
+    pub fn read_opened(&self, id: &SessionId) -> Result<Option<(u64, SessionOpened)>, JournalError> {
+        let path = self.journal(id);
+        match File::open(&path) {
+            Ok(journal) => Ok(first_fact(&mut BufReader::new(journal))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(JournalError::Io { action: "open", path, source }),
+        }
     }
 
     /// Whether a process has the session open. One that was killed may hold its lock for a moment yet.

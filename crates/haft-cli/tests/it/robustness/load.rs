@@ -8,6 +8,7 @@ use std::{
     fs,
     io::{Read, Write},
     ops::Range,
+    os::unix::fs::symlink,
     process::Command,
     sync::atomic::{AtomicUsize, Ordering::SeqCst},
     thread,
@@ -211,9 +212,31 @@ fn a_server_with_few_files_goes_on() {
     let id = server.session("{}");
     let idle: Vec<_> = (0..400).map(|_| server.connect()).collect();
     assert_eq!(server.ask("GET /v1/sessions", "").status, 200);
+    // Those that waited are let in yet, and have no file left for a journal.
+    let session = server.ask(&format!("GET /v1/sessions/{id}"), "");
+    assert_ne!(session.status, 404, "{session:?}");
     drop(idle);
+    let has_files = || server.ask(&format!("GET /v1/sessions/{id}"), "").status == 200;
+    poll(has_files, || "files for a journal".into());
     let said = server.ask(&format!("POST /v1/sessions/{id}/prompt"), r#"{"text":"go","wait":true}"#);
     assert_eq!((said.status, &said.json()["text"]), (200, &json!("Hello.")), "{said:?}");
+}
+
+// E10
+#[test]
+fn a_session_whose_journal_cannot_be_opened_is_told_with_the_reason() {
+    let place = Place::new();
+    let model = place.script("model", &[json!({"say": "Hello."})]);
+    let server = Serving::start(&place, &["--model", &model]);
+    let id = server.session("{}");
+    let journal = place.journal();
+    fs::rename(&journal, journal.with_extension("away")).unwrap();
+    symlink(&journal, &journal).unwrap();
+
+    let said = server.ask(&format!("GET /v1/sessions/{id}"), "");
+
+    let message = said.json()["error"]["message"].to_string();
+    assert_eq!((said.status, message.contains("cannot open the journal")), (500, true), "{said:?}");
 }
 
 /// `haft` with so little of everything, as a user other than root.
