@@ -7,6 +7,7 @@ mod account;
 mod app;
 mod approval;
 mod attributes;
+mod background;
 mod blocks;
 mod draw;
 mod editing;

@@ -1,23 +1,21 @@
-//! The lists to choose from: sessions, models, agents, themes, earlier prompts, background work.
+//! The lists to choose from: sessions, models, agents, themes, earlier prompts.
 use super::{
     app::{App, Done},
     input::{Attached, picture},
     list::{Item, List},
     mode::{Change, Completed, Completion, Mode, Pick, What},
-    page::Page,
     sessions::{Sessions, recaps},
 };
 use crate::{
     console::{self, Sent},
     going_on,
 };
-use haft_core::{Command, Event, Mode as PermissionMode, Seq};
-use haft_engine::{ATTEMPT_MARK, Agent, Remote, Session, Summary};
+use haft_core::{Command, Mode as PermissionMode, Seq};
+use haft_engine::{Agent, Remote, Session, Summary};
 use haft_present::host::OpenRequest;
 use haft_present::matching::mention;
-use haft_present::timeline::{self, Recap, Timeline};
+use haft_present::timeline::{self, Recap};
 use haft_present::undo::{UndoWish, UndoableCall, undoable};
-use serde_json::json;
 
 impl App {
     /// `current`: the value of the item that holds now.
@@ -234,39 +232,6 @@ impl App {
         self.offer(What::Typed, "history", items, None);
     }
 
-    pub(super) fn pick_job(&mut self) {
-        let items = self.background();
-        self.offer(What::Job, "background", items, None);
-    }
-
-    /// Keeps an open list of what works in the background as it is now, and closes it with the last of that.
-    pub(super) fn refresh_background(&mut self) {
-        if self.mode.pick().is_none_or(|pick| pick.what != What::Job) {
-            return;
-        }
-        let items = self.background();
-        match self.mode.pick() {
-            Some(_) if items.is_empty() => drop(self.mode.close()),
-            Some(pick) => pick.list.replace(items, &pick.typed),
-            None => {}
-        }
-    }
-
-    /// Background commands that run, and the sessions below this one.
-    fn background(&self) -> Vec<Item> {
-        let tasks =
-            self.view.jobs.iter().map(|(id, title)| Item::new(format!("task {}", id.0), title.clone()));
-        let below = self.below();
-        let below = below.iter().map(|session| Item::new(session.id().0.clone(), described(session)));
-        tasks.chain(below).collect()
-    }
-
-    /// The sessions that this one delegated to, and those below them.
-    fn below(&self) -> Vec<Session> {
-        let Some(engine) = &self.engine else { return Vec::new() };
-        engine.sessions().into_iter().filter(|session| session.delegated_by().is_some()).collect()
-    }
-
     /// `is_kept`: a model for new sessions, too.
     pub(super) fn choose(&mut self, is_kept: bool) {
         let Some(Pick { list, what, effort, .. }) = self.mode.close() else { return };
@@ -326,24 +291,6 @@ impl App {
                 Some(format!("choose one of: {}", self.around.themes.names().join(", "))),
             ),
         }
-    }
-
-    fn open_job(&mut self, name: &str) {
-        if let Some(job) = name.strip_prefix("task ") {
-            return self.send(Command::Call { name: "job".into(), arguments: json!({"id": job}) });
-        }
-        let Some(session) = self.below().into_iter().find(|session| session.id().0 == name) else {
-            return self.note("the subagent has ended");
-        };
-        let mut view = Timeline::default();
-        let said = session.entries().into_iter().flat_map(|entry| view.apply(&Event::Recorded(entry)));
-        let blocks: Vec<_> = said.collect();
-        let mut lines =
-            self.painted(|painter| blocks.iter().flat_map(|block| painter.block(block)).collect::<Vec<_>>());
-        lines.extend(
-            self.painted(|painter| view.calls.iter().flat_map(|call| painter.call(call)).collect::<Vec<_>>()),
-        );
-        self.mode.read(Page::new(format!("subagent {name}"), lines, true));
     }
 
     /// Looks at what is being typed: a command, or the name of a file?
@@ -449,13 +396,4 @@ impl App {
         let quoted = text.split("@\"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0));
         names.chain(quoted).filter(is_inside).filter_map(|name| self.attachment(name)).collect()
     }
-}
-
-/// What a session below another one is, `subagent` or `attempt 2 of 3`, and the first line of what it was told to do.
-fn described(session: &Session) -> String {
-    let prompts = timeline::prompts(&session.entries());
-    let told = prompts.first().map(|(_, text)| text.as_str()).unwrap_or_default();
-    let marked = told.rfind(ATTEMPT_MARK).and_then(|at| told[at..].strip_prefix('[')?.split_once(']'));
-    let kind = marked.map_or_else(|| "subagent".to_owned(), |(name, _)| name.to_lowercase());
-    format!("{kind}: {}", told.lines().next().unwrap_or_default())
 }
