@@ -415,7 +415,7 @@ impl Journal {
     }
 
     /// The place of what is recorded next; behind lines, too, that cannot be read.
-    pub(crate) fn next(&self) -> Seq {
+    pub fn next(&self) -> Seq {
         self.lock().next
     }
 

@@ -20,10 +20,10 @@ pub use error::EngineError;
 
 use crate::{journal::Journal, setup::Setup};
 use futures::{Stream, StreamExt};
-use haft_call::{Moved, Permission, merge_left};
+use haft_call::{BackgroundCommands, Moved, Permission, merge_left};
 use haft_core::{
-    CallId, Change, Command, Effect, Entry, Event, Execution, Fact, Hash, Mode, Part, Policy, Secrets, Seq,
-    SessionId, SessionOpened, Stage, ToolCall, Tracking, changed,
+    BackgroundTasks, CallId, Change, Command, Effect, Entry, Event, Execution, Fact, Hash, Mode, Part,
+    Policy, Secrets, Seq, SessionId, SessionOpened, Stage, TaskId, TaskState, ToolCall, Tracking, changed,
 };
 use mailbox::{CommandTicket, SessionMessage};
 use remote::Remote;
@@ -32,7 +32,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     pin::pin,
-    sync::Arc,
+    sync::{Arc, Weak},
 };
 use tokio::sync::mpsc;
 
@@ -47,6 +47,8 @@ pub struct Session {
     pub(crate) may_allow: bool,
     pub(crate) responder: Arc<Answering>,
     pub(crate) remote: Option<Arc<Remote>>,
+    /// Those of the process that has it open.
+    pub(crate) background: Weak<BackgroundCommands>,
 }
 
 /// The session is closed and reads no commands any more.
@@ -204,6 +206,17 @@ impl Session {
             moved.add_merged(change);
         }
         Ok(moved)
+    }
+
+    /// The background tasks that run, and those that ended since it was opened, the oldest first. None if the session is
+    /// closed or another process has it open.
+    pub fn tasks(&self) -> Vec<TaskState> {
+        self.background.upgrade().map(|background| background.all()).unwrap_or_default()
+    }
+
+    /// Ends a background task, and all that it started. The model is told. `false` where no such task runs here.
+    pub fn stop_task(&self, task: &TaskId) -> bool {
+        self.background.upgrade().is_some_and(|background| background.stop(task))
     }
 
     /// The session that delegated to this one.

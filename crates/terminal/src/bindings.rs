@@ -35,8 +35,10 @@ pub(crate) enum Place {
     Models,
     /// In addition to those of a list.
     Sessions,
+    /// In addition to those of a list.
+    Tasks,
     Page,
-    /// While the person types one line, or confirms: what to search for on a page, the name of a session, its end.
+    /// While the person types one line, or confirms: what to search for on a page, the name of a session, its end, that of background work.
     Line,
 }
 
@@ -98,6 +100,8 @@ pub(crate) enum Action {
     EraseSearch,
     DeleteSession,
     RenameSession,
+    /// Ends the background work at the cursor.
+    StopTask,
     Close,
     HalfPageUp,
     HalfPageDown,
@@ -191,6 +195,7 @@ pub(crate) static BINDINGS: &[Binding] = {
         bind(Models, &[ctrl('s')], ChooseForNewSessions, "save as default"),
         bind(Sessions, &[ctrl('r')], RenameSession, "rename"),
         bind(Sessions, &[ctrl('d')], DeleteSession, "delete"),
+        bind(Tasks, &[ctrl('d')], StopTask, "stop"),
         bind(List, &[key(K::Esc)], Close, "cancel"),
         bind(List, &[ctrl('c')], Close, ""),
         bind(List, &[key(K::Backspace)], EraseSearch, ""),
@@ -343,7 +348,7 @@ impl Keys {
 }
 
 impl Place {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Everywhere,
         Self::Conversation,
         Self::Prompt,
@@ -356,6 +361,7 @@ impl Place {
         Self::List,
         Self::Models,
         Self::Sessions,
+        Self::Tasks,
         Self::Page,
         Self::Line,
     ];

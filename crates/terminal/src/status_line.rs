@@ -156,7 +156,7 @@ fn filled(part: &[Piece], fact: impl Fn(&str) -> Option<String>) -> Option<Strin
 }
 
 /// Without colors and control characters.
-fn clean(line: &str) -> String {
+pub(crate) fn clean(line: &str) -> String {
     safe::text(&visible(line).collect::<String>()).replace('\t', " ")
 }
 

@@ -269,6 +269,7 @@ impl<Out: Write> Tui<Out> {
         if !app.raw.is_empty() {
             self.screen.raw(&std::mem::take(&mut app.raw))?;
         }
+        self.app.refresh_page();
         self.turn_page(matches!(self.app.mode, Mode::Read(..)))?;
         let app = &mut self.app;
         if let Mode::Read(page, _) = &app.mode {
@@ -295,7 +296,9 @@ impl<Out: Write> Tui<Out> {
 
     /// The process does not wake up while nothing happens and nothing moves.
     fn is_due(&self) -> bool {
-        self.is_changed || self.app.is_moving()
+        self.is_changed
+            || self.app.is_moving()
+            || self.app.mode.page().is_some_and(|page| page.work.is_some())
     }
 
     /// Draws finished lines up to the last picture among them, with the pictures; returns the rest.

@@ -71,13 +71,23 @@ pub struct TaskState {
     pub title: String,
     /// Whether it still runs.
     pub running: bool,
-    /// What it printed and no call has read yet.
+    /// What it prints.
     pub output: TaskOutput,
 }
 
-/// What a job prints, until a call reads it. All clones are one output.
+/// What a job prints: a call reads each part once, and people see the newest part at any time. All clones are one output.
 #[derive(Clone, Debug, Default)]
-pub struct TaskOutput(Arc<Mutex<Unread>>);
+pub struct TaskOutput(Arc<Mutex<Printed>>);
+
+#[derive(Debug, Default)]
+struct Printed {
+    /// The newest part of all that was printed.
+    text: String,
+    /// Up to which byte of `text` a call has read.
+    read: usize,
+    /// Bytes that were dropped before a call read them.
+    missing: usize,
+}
 
 /// What was printed since the last look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -88,23 +98,35 @@ pub struct Unread {
     pub missing: usize,
 }
 
-/// Maximum unread bytes; of more, the newest are kept.
-const MAX_UNREAD_BYTES: usize = 50_000;
+/// At least so many bytes are kept, the newest, and at most twice as many.
+const KEPT_BYTES: usize = 50_000;
 
 impl TaskOutput {
     /// Adds what was printed.
     pub fn push(&self, chunk: &str) {
-        let mut unread = self.0.lock();
-        unread.text.push_str(chunk);
-        if unread.text.len() > 2 * MAX_UNREAD_BYTES {
-            let cut = unread.text.ceil_char_boundary(unread.text.len() - MAX_UNREAD_BYTES);
-            unread.text.drain(..cut);
-            unread.missing += cut;
+        let mut printed = self.0.lock();
+        printed.text.push_str(chunk);
+        if printed.text.len() > 2 * KEPT_BYTES {
+            let cut = printed.text.ceil_char_boundary(printed.text.len() - KEPT_BYTES);
+            printed.text.drain(..cut);
+            printed.missing += cut.saturating_sub(printed.read);
+            printed.read = printed.read.saturating_sub(cut);
         }
     }
 
     /// Takes out what was not read yet.
     pub fn take(&self) -> Unread {
-        std::mem::take(&mut *self.0.lock())
+        let mut printed = self.0.lock();
+        let unread = Unread {
+            text: printed.text[printed.read..].to_owned(),
+            missing: std::mem::take(&mut printed.missing),
+        };
+        printed.read = printed.text.len();
+        unread
+    }
+
+    /// The newest part of all that was printed, at most 100,000 bytes, whether or not a call has read it. It stays unread.
+    pub fn newest(&self) -> String {
+        self.0.lock().text.clone()
     }
 }

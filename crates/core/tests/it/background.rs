@@ -1,4 +1,4 @@
-//! [`TaskOutput`]: what a background task printed and was not read yet.
+//! [`TaskOutput`]: what a background task prints, for calls and for people.
 use haft_core::{TaskOutput, tool::background::Unread};
 
 /// As much as is kept.
@@ -19,4 +19,19 @@ fn what_was_printed_is_read_once_and_bounded() {
             && text.len() <= MAX_UNREAD_BYTES
             && missing + text.len() == 2 * MAX_UNREAD_BYTES + 3
     );
+}
+
+#[test]
+fn people_see_what_a_call_has_read_and_take_nothing_from_it() {
+    let output = TaskOutput::default();
+    output.push("one ");
+    assert_eq!(output.newest(), "one ");
+    assert_eq!(output.take().text, "one ");
+    output.push("two");
+    assert_eq!(output.newest(), "one two");
+    assert_eq!(output.take(), Unread { text: "two".into(), missing: 0 });
+    // Of what is dropped, only that is missing which no call has read.
+    output.push(&"x".repeat(2 * MAX_UNREAD_BYTES));
+    let Unread { text, missing } = output.take();
+    assert_eq!((text.len(), missing), (MAX_UNREAD_BYTES, MAX_UNREAD_BYTES));
 }

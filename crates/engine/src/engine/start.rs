@@ -67,6 +67,7 @@ pub(super) fn start(
     let (transcript, session) = beside(entries.len(), || Transcript::replay(&entries), context);
     let (session, log) = (session?, Log { transcript, journal: journal.clone() });
     let (stage, permission) = (session.calls.stage.clone(), session.calls.permission.clone());
+    let background = Arc::downgrade(&session.calls.background);
     let (responder, answering) = watch::channel(None);
     let stop = shared.stop.clone();
     let is_root = above.caller.is_none();
@@ -83,6 +84,7 @@ pub(super) fn start(
         may_allow: true,
         responder: Arc::new(responder),
         remote: None,
+        background,
     };
     shared.live.add(&session);
     Ok(session)

@@ -1,7 +1,7 @@
 //! [`SessionRegistry`]: the open sessions of an engine, so that other code than their openers can watch and steer them.
 use super::{Session, mailbox::SessionMessage, remote::Remote, responder::Answering};
 use crate::journal::WeakJournal;
-use haft_call::Permission;
+use haft_call::{BackgroundCommands, Permission};
 use haft_core::{SessionId, Stage};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use tokio::sync::mpsc::WeakUnboundedSender;
@@ -19,6 +19,7 @@ struct OpenSession {
     may_allow: bool,
     responder: Weak<Answering>,
     remote: Option<Arc<Remote>>,
+    background: Weak<BackgroundCommands>,
 }
 
 impl SessionRegistry {
@@ -34,6 +35,7 @@ impl SessionRegistry {
             may_allow: session.may_allow,
             responder: Arc::downgrade(&session.responder),
             remote: session.remote.clone(),
+            background: session.background.clone(),
         });
     }
 
@@ -58,8 +60,8 @@ impl OpenSession {
         let mailbox = self.mailbox.upgrade()?;
         let (journal, stage) = (self.journal.upgrade()?, self.stage.clone());
         let (permission, may_allow) = (self.permission.clone(), self.may_allow);
-        let (id, remote) = (self.id.clone(), self.remote.clone());
+        let (id, remote, background) = (self.id.clone(), self.remote.clone(), self.background.clone());
         let responder = self.responder.upgrade()?;
-        Some(Session { id, mailbox, journal, stage, permission, may_allow, responder, remote })
+        Some(Session { id, mailbox, journal, stage, permission, may_allow, responder, remote, background })
     }
 }

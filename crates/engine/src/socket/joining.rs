@@ -7,7 +7,7 @@ use crate::{
 };
 use haft_call::Permission;
 use haft_core::{Mode, Policy, SessionId, Stage};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use tokio::sync::mpsc;
 
 /// See [`crate::Engine::join`].
@@ -53,7 +53,9 @@ fn stay(shared: &Shared, id: SessionId, connection: Connection, stage: Arc<dyn S
     let may_allow = welcome.may_allow;
     let responder = Arc::new(Answering::new(None));
     let followed = permission.clone();
-    let session = Session { id, mailbox: sender, journal, stage, permission, may_allow, responder, remote };
+    let background = Weak::new();
+    let session =
+        Session { id, mailbox: sender, journal, stage, permission, may_allow, responder, remote, background };
     shared.live.add(&session);
     shared.tasks.spawn(connection.stay(followed, mailbox, shared.stop.clone()));
     session

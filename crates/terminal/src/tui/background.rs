@@ -1,9 +1,36 @@
-//! What works in the background, as a list and as a page: commands, and the sessions below this one.
-use super::{app::App, list::Item, mode::What, page::Page};
-use haft_core::{Command, Event};
-use haft_engine::{ATTEMPT_MARK, Session};
+//! What works in the background, as a list and as pages: commands, and the sessions below this one.
+use super::{
+    app::App,
+    list::Item,
+    markdown::plain,
+    mode::{Change, Mode, What},
+    page::Page,
+};
+use crate::status_line::clean;
+use haft_core::{Command, Event, Seq, TaskState};
+use haft_engine::{ATTEMPT_MARK, Recorded, Session};
 use haft_present::timeline::{self, Timeline};
-use serde_json::json;
+use ratatui::{
+    style::Style,
+    text::{Line, Span},
+};
+
+/// Before the number of a background command, in the value of its item.
+const TASK_PREFIX: &str = "task ";
+const ELSEWHERE: &str = "what it prints is shown where the session is open";
+
+/// Something that works, or has ended since the session was opened.
+enum Work {
+    Task(TaskState),
+    Below(Session),
+}
+
+/// As much of it as a page shows: it is drawn anew once there is more.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    Task { printed: String, running: bool },
+    Below(Seq),
+}
 
 impl App {
     pub(super) fn pick_job(&mut self) {
@@ -27,7 +54,7 @@ impl App {
     /// Background commands that run, and the sessions below this one.
     fn background(&self) -> Vec<Item> {
         let tasks =
-            self.view.jobs.iter().map(|(id, title)| Item::new(format!("task {}", id.0), title.clone()));
+            self.view.jobs.iter().map(|(id, title)| Item::new(format!("{TASK_PREFIX}{id}"), title.clone()));
         let below = self.below();
         let below = below.iter().map(|session| Item::new(session.id().0.clone(), described(session)));
         tasks.chain(below).collect()
@@ -39,23 +66,119 @@ impl App {
         engine.sessions().into_iter().filter(|session| session.delegated_by().is_some()).collect()
     }
 
-    pub(super) fn open_job(&mut self, name: &str) {
-        if let Some(job) = name.strip_prefix("task ") {
-            return self.send(Command::Call { name: "job".into(), arguments: json!({"id": job}) });
+    /// What the item of this value stands for, where it is known here.
+    fn work(&self, name: &str) -> Option<Work> {
+        match name.strip_prefix(TASK_PREFIX) {
+            Some(id) => {
+                let tasks = self.session.as_ref()?.tasks();
+                tasks.into_iter().find(|task| task.id.0 == id).map(Work::Task)
+            }
+            None => self.below().into_iter().find(|session| session.id().0 == name).map(Work::Below),
         }
-        let Some(session) = self.below().into_iter().find(|session| session.id().0 == name) else {
-            return self.note("the subagent has ended");
+    }
+
+    /// Shows what it does on a page.
+    pub(super) fn open_job(&mut self, name: &str) {
+        let Some(work) = self.work(name) else {
+            let is_elsewhere = self.session.as_ref().is_some_and(Session::is_joined);
+            return self.note(if is_elsewhere { ELSEWHERE } else { "it has ended" });
         };
+        let shown = work.shown();
+        let (title, lines) = self.told_of(&work, &shown);
+        self.mode.read(Page::new(title, lines, true).of_work(name.to_owned(), shown));
+    }
+
+    /// Brings the page that is read up to what its work has done since.
+    pub(super) fn refresh_page(&mut self) {
+        let Some((name, before)) = self.mode.page().and_then(|page| page.work.as_ref()) else { return };
+        let Some(work) = self.work(name) else { return };
+        let shown = work.shown();
+        if shown == *before {
+            return;
+        }
+        let (title, lines) = self.told_of(&work, &shown);
+        let rows = self.rows;
+        if let Mode::Read(page, _) = &mut self.mode {
+            page.grow(title, lines, rows);
+            page.work = page.work.take().map(|(name, _)| (name, shown));
+        }
+    }
+
+    /// The title and the lines of its page.
+    fn told_of(&self, work: &Work, shown: &Shown) -> (String, Vec<Line<'static>>) {
+        match (work, shown) {
+            (Work::Task(task), Shown::Task { printed, running }) => {
+                let state = if *running { "" } else { " (ended)" };
+                let title = format!("{TASK_PREFIX}{}{state}: {}", task.id, one_line(&task.title));
+                (title, self.printed(printed))
+            }
+            (Work::Below(session), _) => (format!("subagent {}", session.id()), self.said_below(session)),
+            (Work::Task(_), Shown::Below(_)) => unreachable!("a command is shown as a command"),
+        }
+    }
+
+    /// As a terminal shows it, without colors.
+    fn printed(&self, text: &str) -> Vec<Line<'static>> {
+        let hidden = self.session.as_ref().map(Session::secrets).unwrap_or_default();
+        let text = hidden.hide(text);
+        let lines = text.lines().map(|line| {
+            let line = line.trim_end_matches('\r');
+            // A carriage return writes the line anew.
+            clean(line.rsplit('\r').next().unwrap_or(line))
+        });
+        let text = lines.collect::<Vec<_>>().join("\n");
+        match text.is_empty() {
+            true => vec![Line::styled("it has printed nothing yet", self.look.dim())],
+            false => plain(&text, Span::raw(""), self.columns, Style::new()),
+        }
+    }
+
+    fn said_below(&self, session: &Session) -> Vec<Line<'static>> {
         let mut view = Timeline::default();
         let said = session.entries().into_iter().flat_map(|entry| view.apply(&Event::Recorded(entry)));
         let blocks: Vec<_> = said.collect();
-        let mut lines =
-            self.painted(|painter| blocks.iter().flat_map(|block| painter.block(block)).collect::<Vec<_>>());
-        lines.extend(
-            self.painted(|painter| view.calls.iter().flat_map(|call| painter.call(call)).collect::<Vec<_>>()),
-        );
-        self.mode.read(Page::new(format!("subagent {name}"), lines, true));
+        self.painted(|painter| {
+            let said = blocks.iter().flat_map(|block| painter.block(block));
+            said.chain(view.calls.iter().flat_map(|call| painter.call(call))).collect()
+        })
     }
+
+    /// Asks whether the work at the cursor is stopped.
+    pub(super) fn ask_to_stop(&mut self) {
+        if let Some(pick) = self.mode.pick().filter(|pick| pick.list.chosen().is_some()) {
+            pick.change = Some(Change::Stop);
+        }
+    }
+
+    /// Ends a background command, or interrupts the turn of a session below this one.
+    pub(super) fn stop_listed(&mut self) {
+        let Some(item) = self.mode.pick().and_then(|pick| pick.list.chosen()).cloned() else { return };
+        let is_stopped = match self.work(&item.value) {
+            Some(Work::Task(task)) => {
+                self.session.as_ref().is_some_and(|session| session.stop_task(&task.id))
+            }
+            Some(Work::Below(session)) => session.send(Command::Interrupt).is_ok(),
+            None => false,
+        };
+        if !is_stopped {
+            let is_elsewhere = self.session.as_ref().is_some_and(Session::is_joined);
+            self.note(if is_elsewhere { "it is stopped where the session is open" } else { "it has ended" });
+        }
+    }
+}
+
+impl Work {
+    fn shown(&self) -> Shown {
+        match self {
+            Self::Task(task) => Shown::Task { printed: task.output.newest(), running: task.running },
+            Self::Below(session) => Shown::Below(session.journal().next()),
+        }
+    }
+}
+
+/// The first line, on which nothing is hidden.
+fn one_line(text: &str) -> String {
+    haft_present::safe::name(text.lines().next().unwrap_or_default()).into_owned()
 }
 
 /// What a session below another one is, `subagent` or `attempt 2 of 3`, and the first line of what it was told to do.

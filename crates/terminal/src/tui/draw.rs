@@ -89,6 +89,7 @@ impl App {
             let (title, typed, hint) = match &pick.change {
                 Some(Change::Name(name)) => ("name", name.as_str(), "type a name"),
                 Some(Change::Delete) => ("delete", "", "for good; files in the workspace stay as they are"),
+                Some(Change::Stop) => ("stop", "", "ends it; the model is told"),
                 None => (pick.title, pick.typed.as_str(), "type to search"),
             };
             let title = Span::styled(format!("{title}: "), self.look.bold());
@@ -165,8 +166,9 @@ impl App {
         let price = self.engine.as_ref().and_then(|engine| engine.setup().model.price);
         let cost = price.map(|price| price.cost(spent)).filter(|cost| *cost > 0.0).map(dollars);
         let count = (spent.total() > 0).then(|| format!("{} tokens", tokens(spent.total())));
-        let facts =
-            [Some(format!("{} s", since.elapsed().as_secs())), count, cost, Some("Esc to interrupt".into())];
+        // At a question Esc is an answer.
+        let how = self.view.asked.is_empty().then(|| "Esc to interrupt".to_owned());
+        let facts = [Some(format!("{} s", since.elapsed().as_secs())), count, cost, how];
         let facts = facts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
         let line = Line::from_iter([
             Span::styled(format!("{sign} "), self.look.accent()),
@@ -222,8 +224,12 @@ impl App {
             };
             lines.push(effort);
         }
-        if pick.what == What::Session {
-            places = if pick.change.is_some() { &[Place::Line] } else { &[Place::List, Place::Sessions] };
+        if pick.change.is_some() {
+            places = &[Place::Line];
+        } else if pick.what == What::Session {
+            places = &[Place::List, Place::Sessions];
+        } else if pick.what == What::Job {
+            places = &[Place::List, Place::Tasks];
         }
         lines.push(Line::styled(format!("  {}", self.around.keys.foot(places)), self.look.dim()));
         lines.into_iter().map(|line| one_row(line, self.columns)).collect()

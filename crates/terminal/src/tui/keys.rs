@@ -14,6 +14,7 @@ use crate::{
 };
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use haft_core::{Answer, Command, Entry, Fact, Image, Part, Seq, text_of, waiting_prompts};
+use haft_engine::Session;
 use haft_present::timeline::Asked;
 use ratatui::text::Line;
 use std::time::{Duration, Instant};
@@ -54,7 +55,7 @@ impl App {
     fn places(&self, is_answer: bool) -> &'static [Place] {
         use Place::{
             Approval, Choices, Completion, Conversation, Everywhere, Line, List, Models, Page, Parts, Prompt,
-            Question, Refusal, Sessions,
+            Question, Refusal, Sessions, Tasks,
         };
         match &self.mode {
             Mode::Compose(None) => &[Prompt, Conversation, Everywhere],
@@ -71,6 +72,7 @@ impl App {
             Mode::Pick(pick, _) if pick.what == What::Model => &[Models, List, Everywhere],
             Mode::Pick(pick, _) if pick.change.is_some() => &[Line, Everywhere],
             Mode::Pick(pick, _) if pick.what == What::Session => &[Sessions, List, Everywhere],
+            Mode::Pick(pick, _) if pick.what == What::Job => &[Tasks, List, Everywhere],
             Mode::Pick(..) => &[List, Everywhere],
             Mode::Read(page, _) if page.is_typed() => &[Line, Everywhere],
             Mode::Read(..) => &[Page, Everywhere],
@@ -126,6 +128,7 @@ impl App {
             Action::MoreEffort => self.step_effort(true),
             Action::EraseSearch => self.erase_search(),
             Action::DeleteSession => self.ask_of_listed(|_| Change::Delete),
+            Action::StopTask => self.ask_to_stop(),
             Action::RenameSession => self.ask_of_listed(Change::Name),
             Action::Close => drop(self.mode.close()),
             // Those of a list and of a page.
@@ -136,11 +139,11 @@ impl App {
     fn act_on_page(&mut self, action: Action) {
         match &mut self.mode {
             Mode::Read(page, _) => page.act(action, self.rows),
-            Mode::Pick(pick, _) => {
-                if let Some(change) = pick.change.take().filter(|_| action == Action::TakeLine) {
-                    self.change_listed(change);
-                }
-            }
+            Mode::Pick(pick, _) => match pick.change.take().filter(|_| action == Action::TakeLine) {
+                Some(Change::Stop) => self.stop_listed(),
+                Some(change) => self.change_listed(change),
+                None => {}
+            },
             _ => {}
         }
     }
@@ -348,14 +351,29 @@ impl App {
         }
     }
 
-    /// The second press leaves where that interrupts a turn, else the first.
+    /// The second press leaves where that ends something, else the first.
     fn leave(&mut self) {
-        let is_own = self.session.as_ref().is_some_and(|session| !session.is_joined());
-        let interrupts = is_own && self.busy_since().is_some();
-        match !interrupts || self.is_second(KeyCode::Char('d')) {
-            true => self.request = Some(Request::Leave),
-            false => self.hint = Some("press Ctrl+D again to interrupt and quit".into()),
+        match self.ended_by_leaving() {
+            Some(ends) if !self.is_second(KeyCode::Char('d')) => {
+                self.hint = Some(format!("press Ctrl+D again to {ends} and quit").into());
+            }
+            _ => self.request = Some(Request::Leave),
         }
+    }
+
+    /// What leaving ends: a turn, background commands. Nothing of a session that another process has open.
+    fn ended_by_leaving(&self) -> Option<String> {
+        if self.session.as_ref().is_none_or(Session::is_joined) {
+            return None;
+        }
+        let turn = self.busy_since().map(|_| "interrupt".to_owned());
+        let tasks = match self.view.jobs.len() {
+            0 => None,
+            1 => Some("end 1 background command".to_owned()),
+            count => Some(format!("end {count} background commands")),
+        };
+        let ends: Vec<String> = turn.into_iter().chain(tasks).collect();
+        (!ends.is_empty()).then(|| ends.join(", "))
     }
 
     fn stop_or_leave(&mut self) {
@@ -367,7 +385,10 @@ impl App {
         }
         match self.is_second(KeyCode::Char('c')) {
             true => self.request = Some(Request::Leave),
-            false => self.hint = Some("press Ctrl+C again to quit".into()),
+            false => {
+                let ends = self.ended_by_leaving().map(|ends| format!("{ends} and ")).unwrap_or_default();
+                self.hint = Some(format!("press Ctrl+C again to {ends}quit").into());
+            }
         }
     }
 
@@ -392,7 +413,7 @@ impl App {
     fn search(&mut self, change: impl FnOnce(&mut String)) {
         match &mut self.mode {
             Mode::Pick(Pick { change: Some(Change::Name(name)), .. }, _) => change(name),
-            Mode::Pick(Pick { change: Some(Change::Delete), .. }, _) => {}
+            Mode::Pick(Pick { change: Some(Change::Delete | Change::Stop), .. }, _) => {}
             Mode::Pick(pick, _) => {
                 change(&mut pick.typed);
                 pick.list.narrow(&pick.typed);

@@ -106,11 +106,13 @@ pub(super) struct Pick {
     pub(super) change: Option<Change>,
 }
 
-/// What Enter does to the session at the cursor of a list.
+/// What Enter does to the session or the background work at the cursor of a list.
 pub(super) enum Change {
     /// Gives it the name that is typed; an empty one takes its name away.
     Name(String),
     Delete,
+    /// Ends the background work at the cursor.
+    Stop,
 }
 
 impl Pick {

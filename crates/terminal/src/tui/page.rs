@@ -1,5 +1,5 @@
 //! [`Page`]: a text that fills the screen until the person has read it.
-use super::{look::Look, wrap::width};
+use super::{background::Shown, look::Look, wrap::width};
 use crate::bindings::Action;
 use ratatui::{
     style::{Modifier, Style},
@@ -15,6 +15,8 @@ pub(super) struct Page {
     hunks: Vec<usize>,
     top: usize,
     search: Search,
+    /// The background work that it shows, by the value of its item, and how much of it.
+    pub(super) work: Option<(String, Shown)>,
 }
 
 /// What the person searches for on a page.
@@ -32,12 +34,30 @@ impl Page {
     /// `at_the_end` for what grows.
     pub(super) fn new(title: impl Into<String>, lines: Vec<Line<'static>>, at_the_end: bool) -> Self {
         let top = if at_the_end { usize::MAX } else { 0 };
-        Self { title: title.into(), lines, files: Vec::new(), hunks: Vec::new(), top, search: Search::No }
+        let (files, hunks, search) = (Vec::new(), Vec::new(), Search::No);
+        Self { title: title.into(), lines, files, hunks, top, search, work: None }
     }
 
     /// With the lines at which a file and a hunk begins, each in order. The first hunk of a file begins where the file does.
     pub(super) fn of_diff(self, files: Vec<usize>, hunks: Vec<usize>) -> Self {
         Self { files, hunks, ..self }
+    }
+
+    /// Of background work.
+    pub(super) fn of_work(self, name: String, shown: Shown) -> Self {
+        Self { work: Some((name, shown)), ..self }
+    }
+
+    /// Takes what it shows now. Who reads its end goes on reading its end.
+    pub(super) fn grow(&mut self, title: String, lines: Vec<Line<'static>>, rows: usize) {
+        let is_at_end = self.top >= self.last_top(rows);
+        (self.title, self.lines) = (title, lines);
+        if is_at_end {
+            self.top = usize::MAX;
+        }
+        if let Search::For { line, .. } = &mut self.search {
+            *line = (*line).min(self.lines.len().saturating_sub(1));
+        }
     }
 
     /// Whether what to search for is being typed.

@@ -102,6 +102,7 @@ impl App {
         let changed = match change {
             Change::Name(name) => home.rename(&id, &name).map(drop),
             Change::Delete => home.remove(&id).map(drop),
+            Change::Stop => return,
         };
         match changed {
             Ok(()) => self.list_again(),

@@ -207,7 +207,6 @@ fn jobs_and_subagents_can_be_opened() {
     let script = [
         json!({"calls": [{"name": "bash", "arguments": serve}]}),
         json!({"say": "It serves."}),
-        json!({"say": "unheard"}),
         json!({"calls": [{"name": "delegate", "arguments": {"task": "look around", "agent": "helper"}}]}),
     ];
     let Some(terminal) = opened(&place, (70, 40), &script, "--permission full") else { return };
@@ -218,8 +217,7 @@ fn jobs_and_subagents_can_be_opened() {
     terminal.keys(&["C-t"]);
     let screen = terminal.see("background:");
     assert!(screen.contains("❯ task ") && screen.contains("sleep 1000"), "{screen}");
-    terminal.keys(&["Enter"]);
-    terminal.see("  up");
+    terminal.keys(&["Escape"]);
     terminal.say("delegate it");
     terminal.see("● delegate look around");
     terminal.keys(&["C-t"]);
@@ -231,6 +229,51 @@ fn jobs_and_subagents_can_be_opened() {
     terminal.see("● delegate look around");
     terminal.keys(&["Escape"]);
     terminal.see("interrupted");
+}
+
+/// H-139
+#[test]
+fn what_a_background_command_prints_is_read_as_it_comes_and_the_model_reads_it_too() {
+    let place = Place::new();
+    let work = "echo up; until [ -e go ]; do sleep 0.1; done; printf '\\033[31mmore\\033[0m\\n'; sleep 1000";
+    let serve = json!({"command": work, "background": true, "needs": ["live"]});
+    let script = [
+        json!({"calls": [{"name": "bash", "arguments": serve}]}),
+        json!({"say": "It serves."}),
+        json!({"calls": [{"name": "job", "arguments": {"id": "1"}}]}),
+        json!({"say": "Looked."}),
+        json!({"say": "Noted."}),
+    ];
+    let Some(terminal) = opened(&place, (80, 30), &script, "--permission full") else { return };
+    terminal.say("serve");
+    terminal.see("It serves.");
+    terminal.keys(&["C-t"]);
+    terminal.see("❯ task 1");
+    terminal.keys(&["Enter"]);
+    let page = terminal.see("q to close");
+    assert!(page.starts_with("task 1: echo up") && page.contains("\nup\n"), "{page}");
+
+    std::fs::write(place.work().join("go"), "").unwrap();
+
+    terminal.see("\nmore\n");
+    terminal.keys(&["q"]);
+    terminal.say("look");
+    terminal.see("Looked.");
+    let read = std::fs::read_to_string(place.journal()).unwrap();
+    let read = read.lines().filter(|line| line.contains("tool_ended")).nth(1).unwrap().to_owned();
+    assert!(read.contains("up") && read.contains("more"), "{read}");
+
+    terminal.keys(&["C-d"]);
+    terminal.see("press Ctrl+D again to end 1 background command and quit");
+    terminal.keys(&["C-t"]);
+    terminal.see("❯ task 1");
+    terminal.keys(&["C-d"]);
+    terminal.see("stop: ends it; the model is told");
+    terminal.keys(&["Enter"]);
+    terminal.see("Noted.");
+    terminal.no_longer_see("1 background task");
+    terminal.keys(&["C-t"]);
+    terminal.see("no background command or subagent is running");
 }
 
 /// B42: a command that makes a mess of its terminal leaves this one alone.
