@@ -74,6 +74,12 @@ impl BackgroundCommands {
         results.lock().remove(job)
     }
 
+    /// Ends all tasks, and waits until nothing of them is alive.
+    pub async fn end(&self) {
+        let mut running = std::mem::take(&mut *self.running.lock());
+        running.shutdown().await;
+    }
+
     fn remember(&self, task: BackgroundCommand) {
         let mut known = self.known.lock();
         let is_over = |task: &BackgroundCommand| task.ended.is_cancelled() && task.view.is_none();

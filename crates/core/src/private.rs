@@ -11,7 +11,11 @@ pub use serde_json;
 
 use crate::{AnyTool, Tool, ToolError, ToolErrorKind, ToolOutput};
 use serde::Serialize;
-use std::{any::TypeId, cell::Cell, fmt::Display, sync::Arc};
+use std::{any::TypeId, cell::Cell, fmt::Display, panic::resume_unwind, sync::Arc};
+use tokio::{
+    runtime::Handle,
+    task::{JoinError, spawn_blocking},
+};
 
 /// A tool as a registry holds it.
 pub fn erase(tool: impl Tool) -> Arc<dyn AnyTool> {
@@ -21,6 +25,19 @@ pub fn erase(tool: impl Tool) -> Arc<dyn AnyTool> {
 /// The type of a function.
 pub fn type_of<F: 'static>(_: F) -> TypeId {
     TypeId::of::<F>()
+}
+
+/// Runs `work` on a thread where it may block. A panic in it goes on here.
+pub async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    if Handle::try_current().is_err() {
+        return work();
+    }
+    match spawn_blocking(work).await.map_err(JoinError::try_into_panic) {
+        Ok(done) => done,
+        Err(Ok(panic)) => resume_unwind(panic),
+        // The runtime ends, and the caller with it.
+        Err(Err(_)) => std::future::pending().await,
+    }
 }
 
 /// What a function returned, to be taken once.

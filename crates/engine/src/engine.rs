@@ -101,13 +101,18 @@ impl Engine {
     }
 
     /// A session that exists: the handle where it is open here, else it is taken up, or joined where another process
-    /// has it.
+    /// has it. Where its last handle here is gone while its turn still runs, this waits for the end of that turn.
     pub async fn open(&self, id: &str, agent: &str) -> Result<Session, EngineError> {
         let deadline = Instant::now() + OPEN_TIMEOUT;
         loop {
-            let here = self.0.setup.home.find(id).ok().and_then(|id| self.0.live.find(&id));
+            let found = self.0.setup.home.find(id).ok();
+            let here = found.as_ref().and_then(|id| self.0.live.find(id));
             let opened = here.map_or_else(|| self.resume(id, agent), Ok);
             let Err(EngineError::Journal(JournalError::Locked(_))) = opened else { return opened };
+            if found.is_some_and(|id| self.0.live.is_ending(&id)) {
+                tokio::time::sleep(OPEN_TIMEOUT / 100).await;
+                continue;
+            }
             match self.join(id).await {
                 // Who has it is about to put it down, or has taken it up a moment ago.
                 Err(EngineError::NotOpen(_) | EngineError::Journal(JournalError::Locked(_)))

@@ -68,7 +68,7 @@ impl Session {
     /// [`Turn`](crate::Turn) as a stream; one that is awaited refuses it.
     #[must_use]
     pub fn answered_by(self, responder: Responder) -> Self {
-        self.responder.send_replace(Some((responder, self.journal.next())));
+        self.responder.by.send_replace(Some((responder, self.journal.next())));
         self
     }
 

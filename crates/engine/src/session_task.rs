@@ -18,7 +18,7 @@ use haft_call::{
 };
 use haft_core::{
     BackgroundTasks, CallId, Change, Channel, Command, Direction, Fact, Part, Seq, ToolCall, Transcript,
-    UndoCalls, Update, outbox, undo,
+    UndoCalls, Update, fork, outbox, undo,
 };
 use serde_json::Value;
 use std::{collections::VecDeque, panic::AssertUnwindSafe, path::Path};
@@ -161,8 +161,10 @@ impl Task {
             }
         };
         tokio::join!(serving, letting_in);
-        // Its jobs are about to end with it.
-        if !self.session.calls.background.all().iter().any(|job| job.running) {
+        let background = &self.session.calls.background;
+        let has_tasks = background.all().iter().any(|task| task.running);
+        background.end().await;
+        if !has_tasks {
             self.ownership.give_up();
         }
     }
@@ -204,6 +206,7 @@ impl Task {
                 return Ok(());
             }
             Command::UndoCalls(undo) => return self.undo_calls(undo, ticket).await,
+            Command::Rewind { to } => return self.rewind(to, ticket).await,
             Command::WithdrawPrompt => return withdraw(&self.log.journal, &self.session.queue, ticket),
             Command::AddRoot { root } => return self.add_root(&root, ticket),
             Command::SendItem { item, again } => return self.send_item(&item, again, ticket).await,
@@ -241,9 +244,9 @@ impl Task {
                 self.log.journal.sync().await
             }
             Command::Continue => self.turn(Fact::Continued).await,
-            Command::Rewind { to } => self.rewind(to).await,
             // They may be refused, and so have their tickets with them: see `follow_up`.
             Command::UndoCalls(_)
+            | Command::Rewind { .. }
             | Command::WithdrawPrompt
             | Command::AddRoot { .. }
             | Command::SendItem { .. }
@@ -430,9 +433,19 @@ impl Task {
         Ok(())
     }
 
-    async fn rewind(&mut self, to: Seq) -> Result<(), JournalError> {
-        let plan = undo::back_to(&self.log.journal.entries(), to);
-        self.move_files(Direction::Undo, plan.changes, plan.untracked, to).await
+    async fn rewind(&mut self, to: Seq, ticket: CommandTicket) -> Result<(), JournalError> {
+        let entries = self.log.journal.entries();
+        if let Err(why) = fork::up_to(&entries, Some(to)) {
+            let why = format!("cannot go back to entry {to}: {why}");
+            self.log.journal.live(Update::Refused { why: why.clone() });
+            ticket.refuse(why);
+            return Ok(());
+        }
+        ticket.begin(&self.log.journal);
+        let plan = undo::back_to(&entries, to);
+        self.move_files(Direction::Undo, plan.changes, plan.untracked, to).await?;
+        ticket.done(&self.log.journal);
+        Ok(())
     }
 
     async fn redo(&mut self) -> Result<(), JournalError> {

@@ -1,6 +1,6 @@
 //! [`Haft`]: an agent that is ready to work: it opens sessions.
 use crate::{Error, Result};
-use haft_core::Seq;
+use haft_core::{Seq, SessionSetup};
 use haft_engine::{Engine, EngineError, Responder, Session};
 use tokio::runtime::Handle;
 
@@ -41,14 +41,63 @@ impl Haft {
         Ok(self.engine.create(agent)?.answered_by(self.responder.clone()))
     }
 
-    /// Opens a session that exists, by its name or the beginning of it. What a crash left half-done is put in order first.
-    /// Where another process has it open, that one is joined.
+    /// Opens a session that exists, by its name or the beginning of it, with the agent that it had last. What a crash left
+    /// half-done is put in order first. Where another process has it open, that one is joined, with what that process
+    /// has: its model, its tools, its policy. Where the session's last handle is gone while its turn still runs, this
+    /// waits for the end of that turn.
     ///
     /// # Errors
-    /// Fails if there is no such session, its journal cannot be read, or another process has it open and accepts no
-    /// clients.
+    /// Fails if there is no such session, its journal cannot be read, it works in another workspace, its agent is not one
+    /// of these, or another process has it open and accepts no clients.
     pub async fn resume(&self, id: &str) -> Result<Session> {
-        Ok(self.engine.open(id, &self.agent).await?.answered_by(self.responder.clone()))
+        let agent = self.recorded_agent(id)?;
+        self.resume_as(id, &agent).await
+    }
+
+    /// Opens a session that exists as [`Haft::resume`] does, with the agent `agent` in place of the one that it had.
+    ///
+    /// # Errors
+    /// Fails as [`Haft::resume`] does, and where there is no such agent.
+    pub async fn resume_as(&self, id: &str, agent: &str) -> Result<Session> {
+        self.check_workspace(id)?;
+        Ok(self.engine.open(id, agent).await?.answered_by(self.responder.clone()))
+    }
+
+    /// The agent that the session had last, which must be one of these: another one may have other tools and rules.
+    fn recorded_agent(&self, id: &str) -> Result<String> {
+        let setup = self.engine.setup();
+        let entries = setup.home.peek(id).map_err(EngineError::from)?;
+        let Some(SessionSetup { agent, .. }) = SessionSetup::of(&entries) else {
+            return Ok(self.agent.clone());
+        };
+        if setup.agents.iter().any(|known| known.name == agent) {
+            return Ok(agent);
+        }
+        let message =
+            format!("cannot resume the session `{id}`: its agent `{agent}` is not one of this `Haft`");
+        Err(Error::new(message)
+            .with_hint("add it with `Builder::agent`, or choose another one with `Haft::resume_as`"))
+    }
+
+    /// Fails where the session works in a folder that is there and is not that of this agent: an undo would change files of
+    /// the wrong folder.
+    fn check_workspace(&self, id: &str) -> Result<()> {
+        let setup = self.engine.setup();
+        let id = setup.home.find(id).map_err(EngineError::from)?;
+        let Some((_, opened)) = setup.home.read_opened(&id).map_err(EngineError::from)? else {
+            return Ok(());
+        };
+        let (there, here) = (opened.workspace, &setup.workspace);
+        if there == *here || !there.exists() || there.canonicalize().ok() == here.canonicalize().ok() {
+            return Ok(());
+        }
+        let message = format!(
+            "cannot resume the session `{}`: it works in `{}`, and this agent in `{}`",
+            id.0,
+            there.display(),
+            here.display()
+        );
+        Err(Error::new(message).with_hint("build the agent with the session's folder: `Builder::workspace`"))
     }
 
     /// Opens a new session that begins with the entries of another one, up to `at` or all of them. The other one stays as it
@@ -74,8 +123,10 @@ impl Haft {
     /// # Errors
     /// Fails as [`Haft::resume`] does, and where there is no entry `at`, or a call has no result there yet.
     pub async fn fork(&self, id: &str, at: Option<Seq>) -> Result<Session> {
+        let agent = self.recorded_agent(id)?;
+        self.check_workspace(id)?;
         let forked = self.engine.setup().home.fork(id, at).map_err(EngineError::from)?;
-        self.resume(&forked.0).await
+        self.resume_as(&forked.0, &agent).await
     }
 
     /// Interrupts every session and waits until nothing of them is alive.

@@ -143,15 +143,30 @@ fn run(function: &ItemFn, declaration: &Declaration, home: &Path) -> TokenStream
     let result =
         quote_spanned! { at => (&&&#home::private::Returned::new(#name(#(#passed),*)#waited)).result()? };
     let output = quote_spanned! { at => (&&&#home::private::Returned::new(#result)).output() };
+    let uses = quote! {
+        #[allow(unused_imports)]
+        use #home::private::{AsJson as _, AsOutput as _, AsText as _, FromResult as _, FromToolError as _, FromValue as _};
+    };
+    let body = match function.sig.asyncness {
+        Some(_) => quote! { #uses #output },
+        None => quote! {
+            let __haft_context = ::std::clone::Clone::clone(__haft_context);
+            #home::private::on_a_thread(move || {
+                #uses
+                #[allow(unused_variables)]
+                let __haft_context = &__haft_context;
+                #output
+            })
+            .await
+        },
+    };
     quote! {
         async fn run(
             &self,
             __HaftArguments { #(#given),* }: __HaftArguments,
             __haft_context: &#home::ToolContext,
         ) -> ::std::result::Result<#home::ToolOutput, #home::ToolError> {
-            #[allow(unused_imports)]
-            use #home::private::{AsJson as _, AsOutput as _, AsText as _, FromResult as _, FromToolError as _, FromValue as _};
-            #output
+            #body
         }
     }
 }

@@ -34,7 +34,8 @@ use syn::parse_quote;
 /// | `Result<T, E>` with `E: Display` | the result or an error |
 ///
 /// Beside the function stands a type of its name; `search {}` implements `Tool`, and `search::tool()` gives it as
-/// a registry holds it. A function that is not `async` holds up its session while it runs.
+/// a registry holds it. A function that is not `async` runs on a thread for work that blocks, which
+/// goes on where the call is given up: `ToolContext::cancel` says so.
 ///
 /// The tool states no effects, so it runs without approval. `#[tool(reads = "path")]` and
 /// `#[tool(writes = "path")]` name parameters whose values are paths that it reads or writes; reach those files

@@ -12,6 +12,7 @@ use crate::{
         mailbox::CommandTicket,
         mailbox::SessionMessage,
         queue::PromptQueue,
+        responder::Answering,
         sampler::SessionSampler,
         shared::Shared,
         tool_set::LiveToolSet,
@@ -37,7 +38,7 @@ use std::{
     sync::{Arc, Mutex},
     thread,
 };
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 
 /// Folds what was recorded, and starts the task of the session.
 pub(super) fn start(
@@ -68,7 +69,7 @@ pub(super) fn start(
     let (session, log) = (session?, Log { transcript, journal: journal.clone() });
     let (stage, permission) = (session.calls.stage.clone(), session.calls.permission.clone());
     let background = Arc::downgrade(&session.calls.background);
-    let (responder, answering) = watch::channel(None);
+    let (responder, answering) = Answering::new();
     let stop = shared.stop.clone();
     let is_root = above.caller.is_none();
     let socket = is_root.then(|| SessionSocket::open(&folder, &journal, &sender, &permission)).flatten();

@@ -25,7 +25,7 @@ struct OpenSession {
 impl SessionRegistry {
     pub(crate) fn add(&self, session: &Session) {
         let mut known = self.lock();
-        known.retain(|known| known.mailbox.strong_count() > 0);
+        known.retain(|known| known.mailbox.strong_count() > 0 || known.is_ending());
         known.push(OpenSession {
             id: session.id.clone(),
             mailbox: session.mailbox.downgrade(),
@@ -50,12 +50,21 @@ impl SessionRegistry {
         found.filter(|session| !session.mailbox.is_closed())
     }
 
+    /// Whether the last handle of the one called so is gone, while its turn still runs.
+    pub(crate) fn is_ending(&self, id: &SessionId) -> bool {
+        self.lock().iter().any(|known| known.id == *id && known.is_ending())
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<OpenSession>> {
         self.0.lock().expect("no code panics while it holds the open sessions")
     }
 }
 
 impl OpenSession {
+    fn is_ending(&self) -> bool {
+        self.mailbox.strong_count() == 0 && self.background.strong_count() > 0
+    }
+
     fn session(&self) -> Option<Session> {
         let mailbox = self.mailbox.upgrade()?;
         let (journal, stage) = (self.journal.upgrade()?, self.stage.clone());

@@ -128,8 +128,41 @@ pub(crate) fn open_questions(entries: &[Arc<Entry>]) -> Vec<Arc<Entry>> {
 /// The responder of a session, if it has one, and the place of the first entry that it answers.
 pub(crate) type AnsweredBy = Option<(Responder, Seq)>;
 
-/// What all handles of a session share of it.
-pub(crate) type Answering = watch::Sender<AnsweredBy>;
+/// Who answers what the calls of a session ask. All handles of the session share it.
+pub(crate) struct Answering {
+    /// The program, by a function.
+    pub(crate) by: watch::Sender<AnsweredBy>,
+    /// Turns that code reads as streams: it may answer.
+    readers: watch::Sender<usize>,
+}
+
+impl Answering {
+    pub(crate) fn new() -> (Self, watch::Receiver<AnsweredBy>) {
+        let (by, answers) = watch::channel(None);
+        (Self { by, readers: watch::Sender::new(0) }, answers)
+    }
+
+    /// How many turns are read.
+    pub(crate) fn readers(&self) -> watch::Receiver<usize> {
+        self.readers.subscribe()
+    }
+}
+
+/// A turn that code reads as a stream, for as long as it does.
+pub(crate) struct Reader(Arc<Answering>);
+
+impl Reader {
+    pub(crate) fn new(answering: Arc<Answering>) -> Self {
+        answering.readers.send_modify(|readers| *readers += 1);
+        Self(answering)
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.0.readers.send_modify(|readers| *readers -= 1);
+    }
+}
 
 /// Answers what the calls of a session ask, whichever command or event opened their turn.
 pub(crate) async fn answer_all(

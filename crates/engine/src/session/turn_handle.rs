@@ -3,7 +3,7 @@ use super::{
     Closed, Session,
     mailbox::SessionMessage,
     mailbox::{CommandStatus, CommandStatuses, CommandTicket},
-    responder::{open_questions, refusal},
+    responder::{Reader, open_questions, refusal},
     turn_report::{ReportBuilder, TurnError, TurnReport},
 };
 use futures::{FutureExt, Stream, StreamExt, future::BoxFuture, stream::BoxStream};
@@ -44,6 +44,8 @@ impl Session {
             is_queued: false,
             seen: Seq(0),
             account: ReportBuilder::default(),
+            reader: None,
+            is_awaited: false,
             refuses_unanswered: false,
         }
     }
@@ -112,7 +114,11 @@ pub struct Turn {
     is_queued: bool,
     seen: Seq,
     account: ReportBuilder,
-    /// Whether what the session's [`Responder`](super::responder::Responder) does not answer is refused.
+    /// While code reads it as a stream, and so may answer.
+    reader: Option<Reader>,
+    is_awaited: bool,
+    /// Whether what the session's [`Responder`](super::responder::Responder) does not answer is refused, unless code that
+    /// reads another handle may answer it.
     refuses_unanswered: bool,
 }
 
@@ -198,28 +204,38 @@ impl Turn {
     /// Waits for the end and returns what came of the command. Where the session closed before, or refused the command,
     /// the report has no outcome and its `error` says why.
     pub async fn report(mut self) -> TurnReport {
-        let is_answered = self.session.responder.borrow().is_some();
+        let is_answered = self.session.responder.by.borrow().is_some();
         self.finish(is_answered).await;
         self.into_report().0
     }
 
     async fn finish(&mut self, refuses_unanswered: bool) {
-        self.refuses_unanswered = refuses_unanswered;
-        if refuses_unanswered && !self.session.is_joined() {
+        (self.refuses_unanswered, self.is_awaited, self.reader) = (refuses_unanswered, true, None);
+        let mut readers = self.session.responder.readers();
+        loop {
             // What a handle that is gone left open would keep the turn from going on.
-            open_questions(&self.session.entries()).iter().for_each(|asked| self.respond(&asked.fact));
+            if refuses_unanswered && !self.session.is_joined() && *readers.borrow_and_update() == 0 {
+                open_questions(&self.session.entries()).iter().for_each(|asked| self.respond(&asked.fact));
+            }
+            loop {
+                tokio::select! {
+                    event = self.next() => if event.is_none() { return },
+                    Ok(()) = readers.changed() => break,
+                }
+            }
         }
-        while self.next().await.is_some() {}
     }
 
     fn respond(&self, asked: &Fact) {
-        let responder = self.session.responder.borrow().as_ref().map(|(responder, _)| responder.clone());
+        let responder = self.session.responder.by.borrow().as_ref().map(|(responder, _)| responder.clone());
         let responder = responder.unwrap_or_default();
         let command = match responder.answers(asked) {
             // The session's own task asks the responder.
             true if !self.session.is_joined() => None,
             true => responder.answer(&self.session.journal, asked),
-            false if self.refuses_unanswered => refusal(asked),
+            false if self.refuses_unanswered && *self.session.responder.readers().borrow() == 0 => {
+                refusal(asked)
+            }
             false => None,
         };
         if let Some(command) = command {
@@ -290,12 +306,16 @@ impl Stream for Turn {
     type Item = Event;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        if self.reader.is_none() && !self.is_awaited {
+            self.reader = Some(Reader::new(self.session.responder.clone()));
+        }
         loop {
             while let Poll::Ready(Some((_, progress))) = self.progress.poll_recv(cx) {
                 self.hear(progress);
             }
             self.end_where_reached();
             if matches!(self.place, Place::Ended { .. }) {
+                self.reader = None;
                 return Poll::Ready(None);
             }
             let Some(event) = ready!(self.events.poll_next_unpin(cx)) else {

@@ -65,7 +65,8 @@ impl CallReport {
         }
     }
 
-    /// Whether it ran; `false` if its arguments were refused, or it was not approved.
+    /// Whether it began; `false` if its arguments were refused or a rule forbids it. A call that is asked about may have run
+    /// in a view of its own before, and where it was refused nothing of that was kept.
     pub fn has_started(&self) -> bool {
         self.started.is_some()
     }

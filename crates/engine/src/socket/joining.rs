@@ -51,7 +51,7 @@ fn stay(shared: &Shared, id: SessionId, connection: Connection, stage: Arc<dyn S
     permission.set(welcome.mode);
     let remote = connection.remote().map(Arc::new);
     let may_allow = welcome.may_allow;
-    let responder = Arc::new(Answering::new(None));
+    let responder = Arc::new(Answering::new().0);
     let followed = permission.clone();
     let background = Weak::new();
     let session =

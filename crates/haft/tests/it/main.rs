@@ -9,3 +9,5 @@ mod library;
 #[cfg(feature = "http")]
 mod opencode;
 mod public_api;
+#[cfg(feature = "http")]
+mod resuming;
