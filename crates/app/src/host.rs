@@ -201,7 +201,7 @@ impl AppHost {
     }
 }
 
-/// Leaves to an engine only what `request` allows: modes, costs, models, and no journals of others.
+/// Leaves to an engine only what `request` allows: modes, costs, models, and nothing of other sessions.
 pub(crate) fn narrowing(
     app: &App,
     request: &EngineRequest,
@@ -223,12 +223,21 @@ pub(crate) fn narrowing(
     })
 }
 
-/// Rules by which tools leave the journals in Haft's home alone.
+/// Folders of Haft's home with what belongs to sessions of all users, or to the person who runs the server.
+const GUARDED_FOLDERS: [&str; 6] = ["attached", "checks", "hooks", "lsp", "schedule", "sessions"];
+
+/// Rules by which tools leave alone what other sessions recorded, and what decides on users and roles. What a session itself
+/// printed is read all the same.
 fn guards(app: &App) -> Result<Vec<Rule>, Failure> {
-    let journals = app.places.home.join("sessions/*/journal.jsonl");
-    let rules = ["read", "write"].map(|effect| format!("{effect}:{}", journals.display()));
-    let read = rules.iter().map(|rule| Rule::parse(Ruling::Deny, rule));
-    read.collect::<Result<_, _>>().map_err(|error| Failure::failed(error.to_string()))
+    let (home, file) = (&app.places.home, &app.places.user_file);
+    let kept = GUARDED_FOLDERS.iter().map(|folder| home.join(folder).join("**"));
+    let kept =
+        kept.chain([file.clone()]).flat_map(|path| ["read", "write"].map(|effect| (effect, path.clone())));
+    // Skills and agents there are read.
+    let beside = file.parent().map(|folder| ("write", folder.join("**")));
+    let rules = kept.chain(beside).map(|(effect, path)| format!("{effect}:{}", path.display()));
+    let rules = rules.map(|rule| Rule::parse(Ruling::Deny, &rule));
+    rules.collect::<Result<_, _>>().map_err(|error| Failure::failed(error.to_string()))
 }
 
 impl Ceiling {

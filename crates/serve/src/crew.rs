@@ -10,6 +10,7 @@ use haft_process::appears;
 use parking_lot::Mutex;
 use std::{
     collections::{HashMap, HashSet, VecDeque},
+    convert::Infallible,
     path::Path,
     sync::Arc,
     time::Duration,
@@ -21,6 +22,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 /// is open, until its program begins.
 const RETRY_DELAYS: [Duration; 3] =
     [Duration::from_millis(50), Duration::from_millis(500), Duration::from_secs(5)];
+
+/// How soon a job that another process adds is noticed, and a schedule that is due.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Who works on jobs. All clones are one.
 #[derive(Clone)]
@@ -101,9 +105,46 @@ impl Crew {
 
     /// Works until it is dropped; jobs that have begun go on. Those come first that an earlier process has left.
     pub(crate) async fn work(&self) {
-        let own = self.clone();
-        let left = tokio::task::spawn_blocking(move || own.left()).await.unwrap_or_default();
-        left.into_iter().for_each(|id| self.add(id));
+        tokio::select! {
+            never = self.take_up() => match never {},
+            () = self.take_turns() => {}
+        }
+    }
+
+    /// Queues jobs that other processes have added or left, each of them once, and begins schedules of the served folders
+    /// that are due.
+    async fn take_up(&self) -> Infallible {
+        let mut tried = HashSet::new();
+        loop {
+            let own = self.clone();
+            let left = tokio::task::spawn_blocking(move || own.left()).await.unwrap_or_default();
+            left.into_iter().filter(|id| tried.insert(id.clone())).for_each(|id| self.add(id));
+            match self.begin_due().await {
+                Ok(Some(begun)) => {
+                    self.0.hub.tell(&begun);
+                    self.add(begun.clone());
+                    tried.insert(begun);
+                    continue;
+                }
+                Ok(None) => {}
+                Err(why) => self.0.hub.settings().app.warn(format!("cannot begin a scheduled job: {why}")),
+            }
+            sleep(POLL_INTERVAL).await;
+        }
+    }
+
+    /// Queues the job of a schedule that is due.
+    async fn begin_due(&self) -> Result<Option<SessionId>, String> {
+        let (hub, jobs) = (&self.0.hub, self.0.hub.settings().app.jobs());
+        let due = jobs.take_due(|folder| hub.is_served(folder)).map_err(|failure| failure.message)?;
+        let Some(request) = due else { return Ok(None) };
+        let folder = request.origin.display().to_string();
+        let place = hub.place(Some(&folder), None, None).map_err(|error| error.message().to_owned())?;
+        let queued = jobs.queue(None, request, Some(&place.model)).await;
+        queued.map(|(id, _)| Some(id)).map_err(|failure| failure.message)
+    }
+
+    async fn take_turns(&self) {
         let slots = Slots::new(self.0.hub.settings().workers);
         loop {
             let Some(slot) = slots.take().await else { return };
@@ -185,6 +226,8 @@ impl Crew {
         let hub = &self.0.hub;
         let job = match self.resume(id).await {
             Ok(job) => job,
+            // Another process works on it.
+            Err(_) if hub.home().is_open(id) => return,
             Err(Failure { message, .. }) => {
                 return hub.settings().app.warn(format!("cannot work on the job `{id}`: {message}"));
             }

@@ -18,7 +18,7 @@ pub(crate) use chosen::Choice;
 use chosen::Chosen;
 use engines::Engines;
 use futures::{Stream, StreamExt, stream::BoxStream};
-use haft_core::{Event, Fact, JobSpec, Seq, SessionId, SessionOpened};
+use haft_core::{Command, Event, Fact, JobSpec, Seq, SessionId, SessionOpened};
 use haft_engine::{Engine, Home, RemoteClients, Session};
 use haft_process::give_memory_back;
 use held::{Held, Opened};
@@ -333,6 +333,36 @@ impl Hub {
         let session = engine.open(&known.id.0, &known.agent).await?;
         let kind = if session.is_joined() { Kind::Running } else { Kind::Fresh };
         Ok(self.hold(session, kind))
+    }
+
+    /// Checks that the role of the user allows the mode of the session, which may be of another user.
+    pub(crate) fn check_mode(&self, session: &Session) -> Answer<()> {
+        let up_to = self.user().and_then(|user| Bounds::of(&user.role).up_to);
+        let Some(up_to) = up_to.filter(|up_to| session.mode() > *up_to) else { return Ok(()) };
+        let message = format!(
+            "the session runs in the mode `{}`, and your role allows `{}` at most",
+            session.mode().name(),
+            up_to.name()
+        );
+        Err(ApiError::forbidden(message).suggest("ask a person with a wider role, or fork the session"))
+    }
+
+    /// Narrows sessions at work whose user was removed or has another role now, for ever: what they do next is asked for.
+    pub(crate) async fn narrow(&self) {
+        let mut version = self.users().version();
+        loop {
+            tokio::time::sleep(USER_INTERVAL).await;
+            let before = std::mem::replace(&mut version, self.users().version());
+            if version == before {
+                continue;
+            }
+            for session in self.engines().sessions() {
+                let up_to = self.find(&session.id().0).ok().and_then(|known| known.place.bounds.up_to);
+                if let Some(mode) = up_to.filter(|up_to| session.mode() > *up_to) {
+                    let _it_has_closed = session.send(Command::SetMode { mode });
+                }
+            }
+        }
     }
 
     /// The engine for what a session does next; the session is not opened.

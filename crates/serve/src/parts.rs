@@ -92,7 +92,7 @@ pub(crate) struct Bounds {
     max_cost: Option<u64>,
     /// `PROVIDER/MODEL`, in which `*` stands for any characters; without any, all.
     pub(crate) models: Arc<[String]>,
-    /// Tools neither read nor write the journals in Haft's home.
+    /// Tools leave alone what other sessions recorded, and the configuration of the server.
     pub(crate) is_guarded: bool,
 }
 

@@ -85,7 +85,7 @@ pub async fn serve(
     let Service { router, hub, crew, push, requests, figures, draining } =
         Service::new(settings, listening.address()?);
     let doors = Doors::new(router, figures);
-    let background = async { tokio::join!(hub.close_idle(), crew.work(), push.work()) };
+    let background = async { tokio::join!(hub.close_idle(), hub.narrow(), crew.work(), push.work()) };
     tokio::select! {
         never = doors.receive(listening.0) => match never {},
         _ = background => {}

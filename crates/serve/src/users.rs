@@ -46,11 +46,13 @@ pub(crate) struct Users {
     logins: Mutex<HashMap<String, (Arc<User>, Instant)>>,
 }
 
+/// The number and the time of the file; `None` without one.
+type Version = Option<(u64, i64, i64)>;
+
 /// What the file held when it was read.
 #[derive(Default)]
 struct Read {
-    /// Tells whether the file is another one: it is only ever replaced.
-    version: Option<(u64, i64, i64)>,
+    version: Version,
     by_token: HashMap<String, Arc<User>>,
     by_name: HashMap<String, Arc<User>>,
 }
@@ -106,10 +108,14 @@ impl Users {
         self.home.join(users::FILE).exists()
     }
 
+    /// Another one once the file is another one: it is only ever replaced.
+    pub(crate) fn version(&self) -> Version {
+        let file = fs::metadata(self.home.join(users::FILE)).ok()?;
+        Some((file.ino(), file.mtime(), file.mtime_nsec()))
+    }
+
     fn with<T>(&self, look: impl FnOnce(&Read) -> T) -> T {
-        let version = fs::metadata(self.home.join(users::FILE))
-            .ok()
-            .map(|file| (file.ino(), file.mtime(), file.mtime_nsec()));
+        let version = self.version();
         let mut read = self.read.lock();
         if read.version != version {
             *read = Read { version, ..self.read() };

@@ -104,7 +104,20 @@ impl Blobs {
     pub(crate) fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
         self.open(hash)?.read_to_end(&mut content)?;
-        Ok(content)
+        match Hash::of(content.as_slice())? == *hash {
+            true => Ok(content),
+            false => Err(is_damaged(hash)),
+        }
+    }
+
+    /// Gives `to`, which is empty, the content.
+    pub(crate) fn copy_to(&self, hash: &Hash, to: &mut File) -> io::Result<()> {
+        let content = self.open(hash)?;
+        sparse::copy(&content, to)?;
+        match sparse::hash(&content, &Stop::default())? == *hash {
+            true => Ok(()),
+            false => Err(is_damaged(hash)),
+        }
     }
 
     /// A hash comes out of a journal, which anyone may have written: it must not lead out of the folder.
@@ -115,6 +128,11 @@ impl Blobs {
         }
         Err(io::Error::new(io::ErrorKind::InvalidInput, format!("`{name}` is not a SHA-256")))
     }
+}
+
+fn is_damaged(hash: &Hash) -> io::Error {
+    let why = format!("the recorded content {hash} was changed since it was recorded");
+    io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::{
     attributes,
     blobs::Blobs,
     place::{CreatedDirs, Place, State},
-    sparse, temp_names,
+    temp_names,
 };
 use haft_core::{Change, FileKind, FileState};
 use rustix::{
@@ -95,7 +95,7 @@ impl<'a> Step<'a> {
 
     fn write(&mut self, blobs: &Blobs, after: &FileState, old: Option<&File>) -> io::Result<()> {
         let Some(file) = &mut self.content else { return Ok(()) };
-        sparse::copy(&blobs.open(&after.hash)?, file)?;
+        blobs.copy_to(&after.hash, file)?;
         match (old, &after.attributes) {
             (Some(old), recorded) => attributes::carry_over(old, file, recorded.as_ref())?,
             (None, Some(recorded)) => attributes::set(file, recorded)?,

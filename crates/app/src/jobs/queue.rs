@@ -8,6 +8,7 @@ use haft_core::{JobStatus, JobSummary, SessionId};
 use jiff::Timestamp;
 use std::{
     collections::{HashMap, HashSet},
+    path::Path,
     time::Duration,
 };
 
@@ -34,6 +35,22 @@ pub struct Queue {
 }
 
 impl Jobs {
+    /// What a schedule that is due and whose directory is `wanted` begins. The schedule is saved again for its next time.
+    ///
+    /// # Errors
+    ///
+    /// If the schedules cannot be read or saved.
+    pub fn take_due(&self, wanted: impl Fn(&Path) -> bool) -> Result<Option<JobRequest>, Failure> {
+        let due = schedule::take_due(&self.app.home(), Timestamp::now(), |due| wanted(&due.origin))?;
+        Ok(due.map(|Schedule { kind, description, origin, .. }| JobRequest {
+            kind,
+            description,
+            origin,
+            keeps_files: false,
+            user: None,
+        }))
+    }
+
     /// The queue, as one worker sees it.
     #[must_use]
     pub fn worker_queue(&self) -> Queue {
@@ -49,18 +66,11 @@ impl Queue {
     ///
     /// If the schedules cannot be read.
     pub fn next_task(&mut self) -> Result<Option<Task>, Failure> {
-        let home = self.jobs.app.home();
         let waiting = if self.was_schedule { self.left() } else { None };
-        let due = if waiting.is_none() { schedule::take_due(&home, Timestamp::now())? } else { None };
+        let due = if waiting.is_none() { self.jobs.take_due(|_| true)? } else { None };
         self.was_schedule = due.is_some();
-        if let Some(Schedule { kind, description, origin, .. }) = due {
-            return Ok(Some(Task::Begin(JobRequest {
-                kind,
-                description,
-                origin,
-                keeps_files: false,
-                user: None,
-            })));
+        if let Some(request) = due {
+            return Ok(Some(Task::Begin(request)));
         }
         let job = waiting.or_else(|| self.left());
         Ok(job.map(|id| {

@@ -162,18 +162,21 @@ pub fn add(home: &Home, schedule: &Schedule) -> Result<String, Failure> {
     Ok(name)
 }
 
-/// The plan whose time came first; it is saved again for its next time. The process that takes a plan starts it, even
-/// if others look at the plans at the same time.
-pub(super) fn take_due(home: &Home, now: Timestamp) -> Result<Option<Schedule>, Failure> {
+/// Of the `wanted` schedules the one whose time came first; it is saved again for its next time. The process that takes a
+/// schedule begins it, even if others look at the schedules at the same time.
+pub(super) fn take_due(
+    home: &Home,
+    now: Timestamp,
+    wanted: impl Fn(&Schedule) -> bool,
+) -> Result<Option<Schedule>, Failure> {
+    let is_due = |schedule: &Schedule| schedule.next <= now && wanted(schedule);
     // No lock is taken if there is nothing to do.
-    if next(home)?.is_none_or(|next| next > now) {
+    if !all(home)?.iter().any(|(_, schedule)| is_due(schedule)) {
         return Ok(None);
     }
     let _alone = locked(home)?;
-    let due = all(home)?
-        .into_iter()
-        .filter(|(_, schedule)| schedule.next <= now)
-        .min_by_key(|(_, schedule)| schedule.next);
+    let due = all(home)?.into_iter().filter(|(_, schedule)| is_due(schedule));
+    let due = due.min_by_key(|(_, schedule)| schedule.next);
     let Some((file, schedule)) = due else { return Ok(None) };
     let next = schedule.recurrence.after(now, schedule.zone.as_deref())?;
     write(&file, &Schedule { next, ..schedule.clone() })?;
@@ -320,7 +323,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let home = Home(folder.path().to_owned());
         let now: Timestamp = "2026-11-22T10:00:00Z".parse().expect("a time");
-        assert!(take_due(&home, now).is_ok_and(|due| due.is_none()));
+        assert!(take_due(&home, now, |_| true).is_ok_and(|due| due.is_none()));
         let schedule = |description: &str, next| Schedule {
             kind: "builder".into(),
             description: description.into(),
@@ -336,7 +339,7 @@ mod tests {
             write(&super::folder(&home).join(format!("{number}.json")), schedule).expect("a plan");
         }
         let taken = || {
-            let taken = std::iter::from_fn(|| take_due(&home, now).expect("plans"));
+            let taken = std::iter::from_fn(|| take_due(&home, now, |_| true).expect("plans"));
             taken.map(|schedule| schedule.description).collect::<Vec<_>>()
         };
         let mut all = std::thread::scope(|scope| {

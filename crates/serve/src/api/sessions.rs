@@ -426,8 +426,8 @@ pub(crate) async fn export(
     Ok(([(CONTENT_TYPE, HeaderValue::from_static(kind))], text).into_response())
 }
 
-/// A session that takes commands and is open here.
-/// A session that can take commands. One that another process has open in a wider mode than this server allows takes none.
+/// A session that can take commands. One takes none that runs in a wider mode than the role of the user allows, or that
+/// another process has open in a wider mode than this server allows.
 pub(crate) async fn opened(context: &Context, id: &str) -> Answer<Session> {
     let session = context.hub.open(id).await?;
     may_command(context, &session).await?;
@@ -435,6 +435,7 @@ pub(crate) async fn opened(context: &Context, id: &str) -> Answer<Session> {
 }
 
 async fn may_command(context: &Context, session: &Session) -> Answer<()> {
+    context.hub.check_mode(session)?;
     if !session.is_joined() {
         return Ok(());
     }

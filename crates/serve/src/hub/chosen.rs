@@ -93,6 +93,9 @@ impl Hub {
         if self.state(&known.id) == SessionState::Elsewhere {
             return Err(ApiError::conflict("another process has the session open").suggest("choose there"));
         }
+        if self.user().is_some() {
+            self.check_mode(&self.open(id).await?)?;
+        }
         let model = choice.model.map(|named| self.model(&known.place.workspace, named)).transpose()?;
         Choice { model, ..choice }.put_into(&mut known);
         let place = self.place_again(&known)?;

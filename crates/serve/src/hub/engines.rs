@@ -60,6 +60,12 @@ impl Engines {
         })
     }
 
+    /// All sessions that are open here, those below others too.
+    pub(super) fn sessions(&self) -> Vec<Session> {
+        let engines: Vec<Engine> = self.known.lock().values().map(|kept| kept.engine.clone()).collect();
+        engines.iter().flat_map(Engine::sessions).collect()
+    }
+
     /// When the next one that has no session may go.
     pub(super) fn next_unused(&self, idle: Duration) -> Option<Instant> {
         self.known

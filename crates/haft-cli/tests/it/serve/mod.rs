@@ -5,6 +5,7 @@ mod approvals;
 mod attach;
 mod highlight;
 mod idempotency;
+mod jobs;
 mod lists;
 mod openai;
 mod outbox;

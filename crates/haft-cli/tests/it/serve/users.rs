@@ -1,17 +1,19 @@
 //! Users of `haft serve`: what their roles allow, whose sessions they see, and the log of what they did.
 use crate::kit::{
-    Place,
+    Place, UNTIL_GO, bash,
     project::{begin_repository, git},
     serving::{Answered, Serving},
+    terminal::poll,
 };
 use serde_json::{Value, json};
-use std::{fs, os::unix::fs::MetadataExt, thread::sleep, time::Duration};
+use std::{fs, os::unix::fs::MetadataExt, path::Path, thread::sleep, time::Duration};
 
 /// A server with the roles that Haft has, and some of its own.
 fn serving(place: &Place, more: &[&str]) -> Serving {
     place.configure(
         "[serve.roles.writer]\nmay = [\"view\", \"prompt\"]\n\
-         [serve.roles.careful]\nmay = [\"view\", \"prompt\", \"approve\"]\nup_to = \"ask\"\nmodels = [\"script/*/model\"]\n",
+         [serve.roles.careful]\nmay = [\"view\", \"prompt\", \"approve\"]\nup_to = \"ask\"\nmodels = [\"script/*/model\"]\n\
+         [serve.roles.looker]\nmay = [\"view\", \"prompt\"]\nsessions = \"all\"\nup_to = \"read-only\"\n",
     );
     let write = json!({"name": "write", "arguments": {"path": "a.txt", "content": "one\n"}});
     let lines = [json!({"calls": [write]}), json!({"say": "Done."}), json!({"say": "Again."})];
@@ -389,7 +391,56 @@ fn a_role_that_is_changed_or_gone_holds_for_sessions_that_are_open() {
     assert_eq!(server.ask(&format!("GET /v1/sessions/{other}"), "").json()["up_to"], "ask");
 }
 
-// H-91
+// H-142
+#[test]
+fn a_turn_that_runs_asks_once_its_user_is_removed_or_has_a_narrower_role() {
+    let place = Place::new();
+    let server = serving(&place, &["--permission", "accept-edits"]);
+    let write = json!({"name": "write", "arguments": {"path": "b.txt", "content": "one\n"}});
+    let lines = [bash(UNTIL_GO), json!({"calls": [write]}), json!({"say": "Done."})];
+    fs::write(place.work().join("waits"), lines.map(|line| line.to_string()).join("\n") + "\n").unwrap();
+    for change in [&["serve", "remove-user", "mia"][..], &["serve", "add-user", "mia", "--role", "careful"]] {
+        place.hold();
+        let mia = add(&place, &server, "mia", "member");
+        let made = mia.ask("POST /v1/sessions", &json!({"model": "script/waits"})).json();
+        let path = format!("/v1/sessions/{}", made["id"].as_str().unwrap());
+        assert_eq!(mia.ask(&format!("POST {path}/prompt"), &json!({"text": "go"})).status, 202);
+        let shows = |field: &str, value: &str| server.ask(&format!("GET {path}"), "").json()[field] == value;
+        poll(|| shows("state", "working"), || "the turn".into());
+
+        let changed = place.run(change);
+
+        assert_eq!(changed.code, 0, "{changed:?}");
+        poll(|| shows("permission", "ask"), || "the narrower mode".into());
+        place.let_go();
+        poll(|| shows("state", "asking"), || server.ask(&format!("GET {path}"), "").body);
+        assert!(place.read("b.txt").is_none());
+    }
+}
+
+// H-142
+#[test]
+fn a_user_commands_no_session_in_a_wider_mode_than_the_role_allows() {
+    let place = Place::new();
+    let server = serving(&place, &["--permission", "accept-edits"]);
+    let config = place.path().join("person/.config/haft/config.toml");
+    let _the_server_has_read_it = fs::read_to_string(config).unwrap();
+    let careful = add(&place, &server, "hal", "looker");
+    let id = server.session("{}");
+    for (line, body) in
+        [("prompt", json!({"text": "write it"})), ("undo", json!({})), ("continue", json!({}))]
+    {
+        let refused = careful.ask(&format!("POST /v1/sessions/{id}/{line}"), &body);
+        assert_eq!((refused.status, refused.error()), (403, "forbidden".into()), "{line}: {refused:?}");
+        assert!(refused.body.contains("your role allows `read-only` at most"), "{refused:?}");
+    }
+    let changed = careful.ask(&format!("PATCH /v1/sessions/{id}"), &json!({"agent": "builder"}));
+    assert_eq!(changed.status, 403, "{changed:?}");
+    assert_eq!(careful.get(&format!("/v1/sessions/{id}")).status, 200);
+    assert!(place.read("a.txt").is_none());
+}
+
+// H-91, H-142
 #[test]
 fn a_user_reads_nothing_of_the_server_or_of_others_through_tools() {
     let place = Place::new();
@@ -397,11 +448,26 @@ fn a_user_reads_nothing_of_the_server_or_of_others_through_tools() {
     let (ann, ben) = (add(&place, &server, "ann", "member"), add(&place, &server, "ben", "member"));
     let hers = ann.session();
     let home = place.path().join("home");
-    for file in ["serve-token".to_owned(), format!("sessions/{hers}/journal.jsonl")] {
-        let read = json!({"name": "read", "arguments": {"path": home.join(file)}});
+    let of_hers = home.join("sessions").join(&hers);
+    fs::create_dir_all(of_hers.join("outputs")).unwrap();
+    fs::write(of_hers.join("outputs/output-1.txt"), "session_opened").unwrap();
+    let config = place.path().join("person/.config/haft/config.toml");
+    let write =
+        |path: &Path| json!({"name": "write", "arguments": {"path": path, "content": "session_opened"}});
+    let read = |path: &Path| json!({"name": "read", "arguments": {"path": path}});
+    for call in [
+        read(&home.join("serve-token")),
+        read(&of_hers.join("journal.jsonl")),
+        read(&of_hers.join("outputs/output-1.txt")),
+        write(&of_hers.join("owner")),
+        write(&home.join("schedule/mine.json")),
+        read(&config),
+        write(&config),
+        write(&config.with_file_name("agents").join("mine.md")),
+    ] {
         fs::write(
             place.work().join("reads"),
-            format!("{}\n{}\n", json!({"calls": [read]}), json!({"say": "Done."})),
+            format!("{}\n{}\n", json!({"calls": [call]}), json!({"say": "Done."})),
         )
         .unwrap();
         let made = ben.ask("POST /v1/sessions", &json!({"model": "script/reads"}));
@@ -410,7 +476,9 @@ fn a_user_reads_nothing_of_the_server_or_of_others_through_tools() {
         let ended = journal(&place, &id).into_iter().find(|entry| entry["type"] == "tool_ended").unwrap();
         assert_eq!(ended["ok"], false, "{ended}");
         assert!(
-            !ended.to_string().contains(&server.token) && !ended.to_string().contains("session_opened"),
+            !ended.to_string().contains(&server.token)
+                && !ended.to_string().contains("session_opened")
+                && ended.to_string().contains("is denied"),
             "{ended}"
         );
     }
