@@ -16,6 +16,7 @@ use crate::{
 use futures::future::BoxFuture;
 use haft_core::{Command, Conclusion};
 use haft_engine::Home;
+use parking_lot::Mutex;
 use std::{
     path::PathBuf,
     sync::{
@@ -133,6 +134,8 @@ pub(crate) struct Worker {
     is_outdated: CancellationToken,
     /// The connections, as [`Asks`], on which PostgreSQL does not answer.
     away: AtomicU8,
+    /// Since when PostgreSQL has answered each renewal; none while it does not answer.
+    answers_since: Mutex<Option<Instant>>,
 }
 
 /// Works on jobs until `stop`, or until it is drained and has none. What it has then is put back.
@@ -157,6 +160,7 @@ pub async fn work(
         is_draining: watch::Sender::new(false),
         is_outdated: CancellationToken::new(),
         away: AtomicU8::new(0),
+        answers_since: Mutex::default(),
     });
     let (tasks, over) = (TaskTracker::new(), CancellationToken::new());
     let (beating, sweeping) = (worker.clone(), worker.clone());
@@ -269,6 +273,7 @@ impl Worker {
             match queue::renew(&database, &self.instance, &leases, self.settings.lease).await {
                 Ok(heard) => {
                     self.answered(Asks::Leases);
+                    self.answers_since.lock().get_or_insert_with(Instant::now);
                     self.heed(&database, heard).await;
                     let told = async {
                         while let Ok(notice) = notices.recv().await {
@@ -310,7 +315,9 @@ impl Worker {
                 self.is_outdated.cancel();
             }
             // Each error is told before the next statement waits: it may answer again by then.
-            if let Err(error) = queue::sweep(&self.database).await {
+            if self.has_answered_for_a_lease()
+                && let Err(error) = queue::sweep(&self.database).await
+            {
                 self.note(Asks::Jobs, &error);
             }
             let branches = queue::branches(&self.database, None).await;
@@ -346,8 +353,17 @@ impl Worker {
         Repository::new(url, &self.settings.folder.join("mirrors"))
     }
 
+    /// Whether PostgreSQL has answered for as long as a lease. A worker that lost its leases because PostgreSQL was away has
+    /// given its jobs back by then; those of a worker that has not are late.
+    fn has_answered_for_a_lease(&self) -> bool {
+        self.answers_since.lock().is_some_and(|since| since.elapsed() >= self.settings.lease)
+    }
+
     /// While PostgreSQL is away, that is told once.
     pub(crate) fn note(&self, asks: Asks, error: &FleetError) {
+        if error.is_passing() {
+            *self.answers_since.lock() = None;
+        }
         let is_told = error.is_passing() && self.away.fetch_or(asks as u8, Ordering::Relaxed) != 0;
         if !is_told {
             (self.settings.note)(error.to_string());

@@ -42,7 +42,7 @@ pub trait CommitUploader: Send + Sync {
 #[derive(Clone)]
 pub struct Writer {
     to: mpsc::UnboundedSender<Message>,
-    failure: Arc<OnceLock<String>>,
+    failure: Arc<OnceLock<FleetError>>,
     asks: watch::Receiver<bool>,
 }
 
@@ -95,7 +95,7 @@ impl Writer {
         let _told_below = self.to.send(Message::Sync(done));
         let answered = waits.await;
         match (self.failure.get(), answered) {
-            (Some(failure), _) => Err(io::Error::other(failure.clone())),
+            (Some(failure), _) => Err(io::Error::other(failure.to_string())),
             (None, Ok(())) => Ok(()),
             (None, Err(_)) => Err(io::Error::other("the program that writes to the fleet's database ends")),
         }
@@ -113,8 +113,8 @@ impl Writer {
     }
 
     /// Why nothing more can be written.
-    pub fn failure(&self) -> Option<&str> {
-        self.failure.get().map(String::as_str)
+    pub fn failure(&self) -> Option<&FleetError> {
+        self.failure.get()
     }
 }
 
@@ -143,7 +143,7 @@ struct Task {
     storage: OnceCell<Option<Arc<Objects>>>,
     /// Contents that stand there already.
     known: HashSet<String>,
-    failure: Arc<OnceLock<String>>,
+    failure: Arc<OnceLock<FleetError>>,
     /// Of the job's own session: what those below it ask stands there, too.
     asking: Asking,
     asks: watch::Sender<bool>,
@@ -182,7 +182,7 @@ impl Task {
             if self.failure.get().is_none()
                 && let Err(error) = self.write(&group).await
             {
-                let _only_here = self.failure.set(error.to_string());
+                let _only_here = self.failure.set(error);
             }
             for done in waiting {
                 let _nobody_waits = done.send(());

@@ -1,5 +1,5 @@
 //! One attempt at a job, from its claim to what became of it.
-use super::{Asks, Begun, Ended, Preparation, Work, Worker};
+use super::{Asks, Begun, Ended, POLL_INTERVAL, Preparation, Work, Worker};
 use crate::{
     entries::restore,
     error::FleetError,
@@ -60,6 +60,9 @@ pub(super) fn clear(folder: &Path) {
         }
     }
 }
+
+/// Why a job comes back whose worker lives and could not renew its lease.
+const LEASE_RAN_OUT: &str = "its worker could not renew its lease in time";
 
 /// How the name of a folder begins that is being made.
 const HIDDEN_PREFIX: &str = ".";
@@ -162,10 +165,35 @@ impl Worker {
         };
         if let Err(error) = ended {
             (self.settings.note)(format!("cannot run the job `{}`: {error}", job.id));
-            let put_back = queue::put_back(&self.database, &lease, &error.to_string(), true).await;
+            let put_back = self.put_back_after(&lease, &error).await;
             put_back.unwrap_or_else(|error| self.note(Asks::Jobs, &error));
         }
         self.leases.remove(&lease);
+    }
+
+    /// Puts the job back after `error`. It was no failed attempt if PostgreSQL was away.
+    async fn put_back_after(&self, lease: &Lease, error: &FleetError) -> Result<(), FleetError> {
+        match error {
+            FleetError::Lost(_) => {
+                self.put_back(lease, LEASE_RAN_OUT, || self.has_answered_for_a_lease()).await
+            }
+            error => self.put_back(lease, &error.to_string(), || !error.is_passing()).await,
+        }
+    }
+
+    /// Puts the job back, as soon as PostgreSQL answers. It is the job of this attempt, whose work is over, for as long as
+    /// its token is the last one: also after its lease. `counts`: whether it was a try, asked before each statement.
+    async fn put_back(&self, lease: &Lease, why: &str, counts: impl Fn() -> bool) -> Result<(), FleetError> {
+        loop {
+            match queue::put_back(&self.database, lease, why, counts()).await {
+                Err(error) if error.is_passing() && !self.stop.is_cancelled() => {
+                    self.note(Asks::Jobs, &error);
+                    let _ends_or_asks_again =
+                        self.stop.run_until_cancelled(tokio::time::sleep(POLL_INTERVAL)).await;
+                }
+                put_back => return put_back,
+            }
+        }
     }
 
     async fn begin(
@@ -179,7 +207,7 @@ impl Worker {
         let (tree, home) = (place.folder.join("tree"), Home(place.folder.join("home")));
         let checked_out = tokio::select! {
             made = self.files(job, lease, &tree, work) => made?,
-            () = lease.lost() => return Ok(()),
+            () = lease.lost() => return Err(FleetError::Lost(job.id.0.clone())),
             () = self.stop.cancelled() => return self.leave(lease).await,
         };
         let hidden = self.secrets(job).await?.into_iter().map(|(_, value)| value).collect();
@@ -329,7 +357,7 @@ impl Worker {
 
     /// Puts the job back: the worker ends.
     async fn leave(&self, lease: &Lease) -> Result<(), FleetError> {
-        queue::put_back(&self.database, lease, "its worker has ended", false).await
+        self.put_back(lease, "its worker has ended", || false).await
     }
 
     /// Tells the database what came of it.
@@ -342,19 +370,20 @@ impl Worker {
         ended: Ended,
     ) -> Result<(), FleetError> {
         // What could not be recorded has not happened: the worker that has the job by now decides.
-        if let Err(error) = writer.sync().await {
+        let recorded = writer.sync().await.map_err(|error| FleetError::Local {
+            action: "record what the job did".to_owned(),
+            why: error.to_string(),
+        });
+        let lost = (ended == Ended::Left && !lease.lasts()).then(|| FleetError::Lost(job.id.0.clone()));
+        if let Some(error) = writer.failure().or(recorded.as_ref().err()).or(lost.as_ref()) {
             (self.settings.note)(format!("stopped working on the job `{}`: {error}", job.id));
-            return if lease.lasts() {
-                queue::put_back(&self.database, lease, &error.to_string(), true).await
-            } else {
-                Ok(())
-            };
+            return self.put_back_after(lease, error).await;
         }
         match ended {
             Ended::Concluded(conclusion) => self.settle(job, lease, files, &conclusion).await,
             Ended::Failed(why) => {
                 (self.settings.note)(format!("requeued the job `{}`: {why}", job.id));
-                queue::put_back(&self.database, lease, &why, true).await
+                self.put_back(lease, &why, || true).await
             }
             Ended::Left => self.leave(lease).await,
         }
@@ -371,7 +400,14 @@ impl Worker {
             Some(attempt) => attempt.upload().await?,
             None => None,
         };
-        match queue::settle(&self.database, lease, conclusion, carried.as_deref()).await? {
+        let settled = match queue::settle(&self.database, lease, conclusion, carried.as_deref()).await {
+            // The next attempt settles what the journal concludes, unless it counts as the first one.
+            Err(error) if error.is_passing() => {
+                return self.put_back(lease, &error.to_string(), || true).await;
+            }
+            settled => settled?,
+        };
+        match settled {
             Settled::Refused => {
                 (self.settings.note)(format!("another worker has taken over the job `{}`", job.id))
             }

@@ -64,11 +64,44 @@ fn while_postgresql_is_away_workers_wait_and_jobs_end_once() {
         let log = fleet.log();
         let told = log.matches("cannot reach PostgreSQL at ").count();
         assert!(told <= 2, "{log}");
-        let begun: u32 = fleet.job(&id, "attempts").parse().unwrap();
-        assert!(if lease == "2" { begun > 1 } else { begun == 1 }, "{begun}: {log}");
+        let claims: u32 = fleet.job(&id, "token").parse().unwrap();
+        assert!(if lease == "2" { claims > 1 } else { claims == 1 }, "{claims}: {log}");
         fleet.assert_each_once(1, 0);
         workers.iter_mut().for_each(end);
     }
+}
+
+#[test]
+fn an_outage_of_postgresql_is_no_failed_attempt_of_jobs_that_wait_for_a_person() {
+    let Some(fleet) = Fleet::new() else { return };
+    let script = fleet.place.script("steps.jsonl", &[count(), publish(), say()]);
+    let jobs = [(); 3].map(|()| fleet.add());
+    let mut workers = ["one", "two"].map(|name| {
+        let words = ["worker", "--model", &script, "--permission", "ask", "--lease", "6", "--name", name];
+        fleet.start(fleet.haft(&words))
+    });
+    let wait_until_asking = |token: usize| {
+        let asking = format!("SELECT count(*) FROM standing WHERE stands = 'waiting' AND token >= {token}");
+        fleet.wait_for("all jobs wait", || (fleet.number(&asking) == jobs.len()).then_some(()));
+    };
+    wait_until_asking(1);
+    for outage in 1..=2 {
+        fleet.server.stop();
+        let is_left = |id: &String| {
+            fleet.log().matches(&format!("stopped working on the job `{id}`: lost the lease")).count()
+                >= outage
+        };
+        fleet.wait_for("their leases run out", || jobs.iter().all(is_left).then_some(()));
+        fleet.server.begin();
+        // One number for giving the job back, one for the next claim.
+        wait_until_asking(2 * outage + 1);
+    }
+    for id in &jobs {
+        let why = "its worker could not renew its lease in time";
+        assert_eq!(fleet.job(id, "attempts, reason"), format!("1|{why}"), "{}", fleet.log());
+        assert_eq!(fleet.run(&["fleet", "cancel", id]).code, 0);
+    }
+    workers.iter_mut().for_each(end);
 }
 
 #[test]
