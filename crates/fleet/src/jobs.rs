@@ -101,8 +101,8 @@ fn first_line(new: &NewJob) -> String {
     line::of_entry(&Entry { seq: Seq(0), parent: None, at, fact, chain: None })
 }
 
-/// Ends a job of `owner` (`None`: of any owner) that no worker has, and notifies the worker of a running one. Returns
-/// the former status; `None` if there is no such job.
+/// Ends a job of `owner` (`None`: of any owner) that no worker has, also a dead one, and notifies the worker of a running
+/// one. Returns the former status; `None` if there is no such job.
 pub async fn cancel(
     database: &Database,
     id: &str,
@@ -116,12 +116,13 @@ pub async fn cancel(
     };
     let whole = serde_json::to_string(&conclusion).unwrap_or_default();
     let statement = "UPDATE jobs SET is_cancelled = true, \
-         token = CASE WHEN status = 'pending' THEN token + 1 ELSE token END, \
-         ended = CASE WHEN status = 'pending' THEN clock_timestamp() END, \
-         reason = CASE WHEN status = 'pending' THEN $2 ELSE reason END, \
-         conclusion = CASE WHEN status = 'pending' THEN $3 END, \
-         status = CASE WHEN status = 'pending' THEN 'cancelled' ELSE status END \
-       WHERE id = $1 AND status IN ('pending', 'running') RETURNING pg_notify('haft_commands', id)";
+         token = CASE WHEN status = 'running' THEN token ELSE token + 1 END, \
+         ended = CASE WHEN status <> 'running' THEN clock_timestamp() END, \
+         reason = CASE status WHEN 'pending' THEN $2 WHEN 'dead' THEN concat_ws('; the last attempt ended: ', $2, reason) \
+           ELSE reason END, \
+         conclusion = CASE WHEN status <> 'running' THEN $3 END, \
+         status = CASE WHEN status = 'running' THEN status ELSE 'cancelled' END \
+       WHERE id = $1 AND status IN ('pending', 'running', 'dead') RETURNING pg_notify('haft_commands', id)";
     let parameters: Parameters<'_> =
         &[(&id, Type::TEXT), (&conclusion.reason, Type::TEXT), (&whole, Type::TEXT)];
     database.query_within(SHORT, "cancel a job", statement, parameters).await?;
@@ -210,6 +211,11 @@ pub struct JobLine {
 }
 
 impl JobLine {
+    /// Whether [`cancel`] ends it: it is not over, or its attempts are used up.
+    pub fn can_be_cancelled(&self) -> bool {
+        !self.is_over() || self.status == "dead"
+    }
+
     /// Whether no worker works on it any more, unless it is tried again.
     pub fn is_over(&self) -> bool {
         !matches!(self.status.as_str(), "pending" | "running" | "waiting")

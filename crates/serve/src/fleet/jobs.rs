@@ -186,6 +186,8 @@ pub(super) async fn show(
 }
 
 /// Stop a job
+///
+/// One that was tried too often becomes `cancelled`, too.
 #[utoipa::path(post, path = "/v1/jobs/{id}/cancel", operation_id = "cancel_job", tag = "jobs", params(("id" = String, Path, description = "ID of a job")),
     responses((status = ACCEPTED, body = Job), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
 pub(super) async fn cancel(
@@ -195,7 +197,7 @@ pub(super) async fn cancel(
 ) -> Answer<Response> {
     let before = haft_fleet::cancel(&context.fleet.database, &id, seen_by(&asker)).await?;
     let before = before.ok_or_else(|| no_job(&id))?;
-    if !["pending", "running", "waiting"].contains(&before.status.as_str()) {
+    if !before.can_be_cancelled() {
         return Err(ApiError::conflict(format!("the job `{id}` is {} already", before.status)));
     }
     Ok((StatusCode::ACCEPTED, Json(find(&context, &asker, &id).await?)).into_response())

@@ -128,12 +128,12 @@ pub(super) async fn logs(database: &Database, id: &str, follow: bool) -> Result<
 
 pub(super) async fn cancel(database: &Database, id: &str, json: bool) -> Result<(), Failure> {
     let job = haft_fleet::find(database, id).await?;
-    if job.is_over() {
+    if !job.can_be_cancelled() {
         return Err(Failure::usage(format!("the job `{}` has ended: it is {}", job.id, job.status)));
     }
     haft_fleet::cancel(database, &job.id, None).await?;
     // A job that no worker has is ended here; its worker ends any other.
-    let done = if job.status == "pending" { "canceled" } else { "stopping" };
+    let done = if matches!(job.status.as_str(), "pending" | "dead") { "canceled" } else { "stopping" };
     super::say(json, &json!({"job": job.id, "done": done}), &format!("{done} {}", job.id))
 }
 

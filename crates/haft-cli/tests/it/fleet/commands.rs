@@ -45,6 +45,30 @@ fn jobs_are_listed_shown_and_stopped() {
 }
 
 #[test]
+fn a_dead_job_that_is_canceled_is_dead_no_more() {
+    let Some(fleet) = Fleet::new() else { return };
+    let server = Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
+    let metric = |count: usize| {
+        let metrics = server.ask("GET /metrics", "").body;
+        assert!(metrics.contains(&format!("haft_fleet_jobs{{status=\"dead\"}} {count}\n")), "{metrics}");
+    };
+    let (first, second) = (fleet.add(), fleet.add());
+    fleet.server.sql("UPDATE jobs SET status = 'dead', reason = 'git failed', attempts = 5, ended = now()");
+    metric(2);
+    let cancelled = fleet.run(&["fleet", "cancel", &first]);
+    assert_eq!((cancelled.code, cancelled.out), (0, format!("canceled {first}\n")));
+    let cancelled = server.ask(&format!("POST /v1/jobs/{second}/cancel"), "");
+    assert_eq!((cancelled.status, &cancelled.json()["status"]), (202, &json!("cancelled")), "{cancelled:?}");
+    metric(0);
+    assert!(!fleet.run(&["fleet", "status"]).out.contains("git failed"));
+    let listed = jobs(&fleet, &["--status", "cancelled"]);
+    assert_eq!(ids(&listed), [&second, &first]);
+    assert_eq!(listed[0]["reason"], "stopped by a person; the last attempt ended: git failed");
+    assert_eq!(server.ask(&format!("POST /v1/jobs/{second}/cancel"), "").status, 409);
+    assert_eq!(fleet.run(&["fleet", "retry", &second]).out, format!("requeued {second}\n"));
+}
+
+#[test]
 fn a_task_of_several_lines_is_shown_whole_and_listed_by_its_first_line() {
     let Some(fleet) = Fleet::new() else { return };
     let task = "Count once.\nThen write\tthe number down.";
