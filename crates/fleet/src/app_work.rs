@@ -4,7 +4,9 @@ use crate::{
 };
 use futures::{FutureExt, StreamExt, future::BoxFuture};
 use haft_app::{App, Failure, SessionSpec};
-use haft_core::{BaseCommit, Command, Conclusion, Entry, Fact, JobSpec, JobStatus, Outcome, SessionId};
+use haft_core::{
+    BaseCommit, Command, Conclusion, Entry, Fact, JobSpec, JobStatus, Outcome, Resource, SessionId, dollars,
+};
 use haft_engine::{Session, Turns};
 use std::{
     path::{Path, PathBuf},
@@ -57,7 +59,7 @@ async fn attempt(app: &App, spec: &SessionSpec, begun: Begun) -> Result<Ended, F
     if let Some(conclusion) = concluded_before(&entries, queued.attempt) {
         return Ok(Ended::Concluded(conclusion));
     }
-    let mut redone = Ok(());
+    let (mut redone, mut is_limited) = (Ok(()), false);
     let jobs = app.jobs();
     let taken = jobs.resume_with(&queued.id.0, spec, |setup| {
         let stage = (setup.stages)(&setup.home.contents(&queued.id));
@@ -66,6 +68,7 @@ async fn attempt(app: &App, spec: &SessionSpec, begun: Begun) -> Result<Ended, F
         setup.access = std::mem::take(&mut setup.access).hiding(hidden);
         if let Some(left) = queued.left_usd {
             let usd = &mut setup.profile.limits.budget.usd;
+            is_limited = usd.is_none_or(|usd| left < usd);
             *usd = Some(usd.map_or(left, |usd| usd.min(left)));
         }
     });
@@ -76,21 +79,34 @@ async fn attempt(app: &App, spec: &SessionSpec, begun: Begun) -> Result<Ended, F
     }
     let mut turns = Followed { session: &job.session, live, commands, cancelled, leave };
     let concluded = job.run(&mut turns).await;
-    let outcome = job.last_outcome();
+    let (outcome, has_begun) = (job.last_outcome(), !is_too_little(&job.session.entries()));
     job.engine.shut_down().await;
     Ok(match concluded {
         Err(Left) => Ended::Left,
         // A model that cannot be asked now may be asked later.
         Ok(conclusion) if outcome == Some(Outcome::Failed) => Ended::Failed(conclusion.reason),
+        Ok(_) if is_limited && !has_begun => Ended::OverBudget(format!(
+            "the budgets of its owner and its queue leave {}, too little for its first request",
+            dollars(queued.left_usd.unwrap_or_default())
+        )),
         Ok(conclusion) => Ended::Concluded(conclusion),
     })
+}
+
+/// Whether the last turn ended before its first request, because that could have cost more than was left.
+fn is_too_little(entries: &[Arc<Entry>]) -> bool {
+    let mut facts = entries.iter().rev().map(|entry| &entry.fact);
+    let ended = facts.find(|fact| matches!(fact, Fact::TurnEnded { .. }));
+    let reached = facts.find(|fact| matches!(fact, Fact::BudgetReached { .. }));
+    matches!(ended, Some(Fact::TurnEnded { outcome: Outcome::Budget, rounds: 0, .. }))
+        && matches!(reached, Some(Fact::BudgetReached { what: Resource::Usd, .. }))
 }
 
 /// What the job came to, where the worker of an earlier attempt died before it could settle that. A first attempt is one
 /// that a person wants, whatever it came to before.
 fn concluded_before(entries: &[Arc<Entry>], attempt: i32) -> Option<Conclusion> {
     let Some(Fact::JobFinished(conclusion)) = entries.last().map(|entry| &entry.fact) else { return None };
-    let is_failure = haft_app::jobs::outcome_of(entries) == Some(Outcome::Failed);
+    let is_failure = haft_app::jobs::outcome_of(entries) == Some(Outcome::Failed) || is_too_little(entries);
     let stands = conclusion.status == JobStatus::Completed || (attempt > 1 && !is_failure);
     stands.then(|| conclusion.clone())
 }

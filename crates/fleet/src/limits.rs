@@ -110,7 +110,8 @@ impl LimitUsage {
     }
 }
 
-/// Sets all limits of an owner or a queue; those that are none are removed.
+/// Sets all limits of an owner or a queue; those that are none are removed. Pending jobs that wait for a time are tried at
+/// once: it may be that of a new budget.
 ///
 /// # Errors
 /// [`FleetError::Usage`] if there is no such owner, or the name of the queue is invalid; if PostgreSQL cannot be reached.
@@ -120,7 +121,9 @@ pub async fn set_limits(database: &Database, of: &Limited, limits: &Limits) -> R
     }
     let (owner, queue) = of.columns();
     if *limits == Limits::default() {
-        let statement = "WITH removed AS (DELETE FROM limits WHERE owner = $1 OR queue = $2 RETURNING 1) \
+        let statement = "WITH removed AS (DELETE FROM limits WHERE owner = $1 OR queue = $2 RETURNING 1), \
+             woken AS (UPDATE jobs SET run_after = clock_timestamp() FROM removed \
+               WHERE status = 'pending' AND run_after > clock_timestamp() AND (jobs.owner = $1 OR jobs.queue = $2)) \
              SELECT pg_notify('haft_jobs', '') FROM removed";
         let named: Parameters<'_> = &[(&owner, Type::TEXT), (&queue, Type::TEXT)];
         return database.query_within(SHORT, "remove limits", statement, named).await.map(|_| ());
@@ -129,7 +132,9 @@ pub async fn set_limits(database: &Database, of: &Limited, limits: &Limits) -> R
     let statement = format!(
         "WITH put AS (INSERT INTO limits (owner, queue, running, pending, budget_usd, period) \
              VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT ({conflict}) DO UPDATE SET running = $3, pending = $4, \
-             budget_usd = $5, period = $6 RETURNING 1) \
+             budget_usd = $5, period = $6 RETURNING 1), \
+           woken AS (UPDATE jobs SET run_after = clock_timestamp() FROM put \
+             WHERE status = 'pending' AND run_after > clock_timestamp() AND (jobs.owner = $1 OR jobs.queue = $2)) \
          SELECT pg_notify('haft_jobs', '') FROM put"
     );
     let (usd, period) = limits.budget.map(|(usd, period)| (usd, period.word())).unzip();

@@ -173,6 +173,31 @@ pub async fn put_back(database: &Database, lease: &Lease, why: &str, counts: boo
     Ok(())
 }
 
+/// Puts a job back that could not begin with the `left_usd` US dollars that budgets left it. It was no try, and none is
+/// made before a new period of the budget that is the nearest to its end, unless limits are changed.
+pub(crate) async fn wait_for_budget(
+    database: &Database,
+    lease: &Lease,
+    why: &str,
+    left_usd: Option<f64>,
+) -> Result<(), FleetError> {
+    // A budget that was raised meanwhile leaves more.
+    let statement = "WITH short AS (SELECT u.period FROM limit_usage u JOIN jobs j ON u.owner = j.owner OR u.queue = j.queue \
+         WHERE j.id = $1 AND u.budget_usd IS NOT NULL AND u.budget_usd - u.used_usd <= $4 ORDER BY u.budget_usd - u.used_usd LIMIT 1), \
+       back AS (UPDATE jobs SET token = token + 1, worker = NULL, leased_until = NULL, attempts = attempts - 1, \
+           status = 'pending', reason = $3, run_after = coalesce((SELECT (date_trunc(period, clock_timestamp() \
+             AT TIME ZONE 'UTC') + ('1 ' || period)::interval) AT TIME ZONE 'UTC' FROM short), clock_timestamp()) \
+         WHERE id = $1 AND token = $2 AND status = 'running' RETURNING id) \
+       SELECT pg_notify('haft_jobs', id) FROM back";
+    let parameters: Parameters<'_> = &[
+        (&lease.job.0, Type::TEXT),
+        (&lease.token, Type::INT8),
+        (&why, Type::TEXT),
+        (&left_usd, Type::FLOAT8),
+    ];
+    database.query_until(|| !lease.lasts(), "put a job back", statement, parameters).await.map(|_| ())
+}
+
 /// What became of a conclusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {

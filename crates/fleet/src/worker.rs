@@ -107,6 +107,8 @@ pub enum Ended {
     Concluded(Conclusion),
     /// It did not work; it may later, or elsewhere.
     Failed(String),
+    /// What budgets leave is too little to begin with.
+    OverBudget(String),
     /// It was told to leave.
     Left,
 }

@@ -385,6 +385,7 @@ impl Worker {
                 (self.settings.note)(format!("requeued the job `{}`: {why}", job.id));
                 self.put_back(lease, &why, || true).await
             }
+            Ended::OverBudget(why) => queue::wait_for_budget(&self.database, lease, &why, job.left_usd).await,
             Ended::Left => self.leave(lease).await,
         }
     }

@@ -105,6 +105,39 @@ fn jobs_wait_while_their_owner_is_over_its_budget() {
     end(&mut worker);
 }
 
+#[test]
+fn a_job_waits_where_the_rest_of_a_budget_is_too_little_for_its_first_request() {
+    let Some(fleet) = with_owners(&["ann"]) else { return };
+    // The first reply costs a dollar, and a cent is no reply.
+    let mut first = count();
+    first["usage"] = json!({"input": 10, "output": 10_000});
+    let (mut second, mut third) = (publish(), say());
+    (second["usage"], third["usage"]) =
+        (json!({"input": 10, "output": 1}), json!({"input": 10, "output": 1}));
+    let script = fleet.place.script("paid.jsonl", &[first, second, third]);
+    let price = "price = { input = 0.001, output = 100.0 }";
+    fleet.place.configure(&format!("[models.\"{script}\"]\nwindow = 10000000\n{price}"));
+    fleet
+        .server
+        .sql("INSERT INTO spending VALUES ('ann', 'default', (now() AT TIME ZONE 'UTC')::date, 0.99)");
+    assert_eq!(fleet.run(&["fleet", "limit", "ann", "--budget", "1", "--per", "month"]).code, 0);
+    let jobs = [(); 3].map(|()| add(&fleet, "ann"));
+    let mut worker = fleet.worker(&script, &["--workers", "1"]);
+    for id in &jobs {
+        let is_back = || (fleet.job(id, "status = 'pending' AND token = 2") == "t").then_some(());
+        fleet.wait_for("it comes back", is_back);
+        assert_eq!(fleet.job(id, "attempts, run_after > now()"), "0|t", "{}", fleet.log());
+        let why = "the budgets of its owner and its queue leave $0.0100, too little for its first request";
+        assert_eq!(reason(&fleet, id), why);
+    }
+    assert_eq!(fleet.run(&["fleet", "limit", "ann", "--budget", "9"]).code, 0);
+    for id in &jobs {
+        fleet.wait_until_completed(id);
+        assert_eq!(fleet.job(id, "attempts"), "1");
+    }
+    end(&mut worker);
+}
+
 // H-94
 #[test]
 fn a_job_beyond_what_may_be_pending_is_refused() {
