@@ -20,7 +20,7 @@ pub struct Pruned {
 }
 
 /// Removes the jobs that ended more than `days` days ago, with their journals and with the contents that the database holds,
-/// unless `is_trial`. A job whose branch is not in its repository yet stays for a day. Costs stay, and what an object store
+/// unless `is_trial`; and the workers that were not heard of since and are named by no job. A job whose branch is not in its repository yet stays for a day. Costs stay, and what an object store
 /// holds.
 ///
 /// # Errors
@@ -50,7 +50,12 @@ pub async fn prune(database: &Database, days: u32, is_trial: bool) -> Result<Pru
         all.entries += rows[0].get::<_, i64>(1);
         all.contents += rows[0].get::<_, i64>(2);
         if jobs < i64::from(BATCH) {
-            return Ok(all);
+            break;
         }
     }
+    // A worker that lives says so every third of its lease.
+    let statement = "DELETE FROM workers WHERE seen < clock_timestamp() - greatest($1, 1) * interval '1 day' \
+         AND NOT EXISTS (SELECT FROM jobs WHERE worker = instance)";
+    database.query("remove old workers", statement, &[(&days, Type::FLOAT8)]).await?;
+    Ok(all)
 }

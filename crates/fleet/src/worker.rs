@@ -185,8 +185,9 @@ async fn register(database: &Database, settings: &Settings) -> Result<String, Fl
 }
 
 impl Worker {
+    /// Its row stays for the lists of jobs that it had, and its silence is too long for the list of workers.
     async fn say_farewell(&self) -> Result<(), FleetError> {
-        let (statement, instance) = ("DELETE FROM workers WHERE instance = $1", &self.instance);
+        let (statement, instance) = ("UPDATE workers SET seen = 'epoch' WHERE instance = $1", &self.instance);
         self.database.query("leave", statement, &[(instance, Type::TEXT)]).await.map(|_| ())
     }
 

@@ -104,7 +104,7 @@ fn a_journal_is_followed_until_the_job_ends() {
     assert_eq!(before.recorded(), ["session_opened"]);
     let follower = fleet.haft(&["fleet", "logs", "--follow", &id]).stdout(Stdio::piped()).spawn().unwrap();
     let script = fleet.place.script("all.jsonl", &[count(), publish(), say()]);
-    let mut worker = fleet.worker(&script, &[]);
+    let mut worker = fleet.worker(&script, &["--name", "first"]);
     let followed = follower.wait_with_output().unwrap();
     fleet.wait_until_completed(&id);
     end(&mut worker);
@@ -113,6 +113,9 @@ fn a_journal_is_followed_until_the_job_ends() {
     assert!(after.recorded().contains(&"concluded".to_owned()), "{:?}", after.recorded());
     let job = &jobs(&fleet, &["--status", "completed"])[0];
     assert_eq!((&job["branch"], &job["attempts"]), (&json!(format!("haft/{id}")), &json!(1)));
+    // A worker that has ended is named by its jobs, and is no worker of the fleet.
+    assert_eq!(job["worker"], "first");
+    assert!(fleet.run(&["fleet", "top"]).out.contains("no workers"));
 }
 
 #[test]
