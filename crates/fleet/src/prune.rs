@@ -20,8 +20,8 @@ pub struct Pruned {
 }
 
 /// Removes the jobs that ended more than `days` days ago, with their journals and with the contents that the database holds,
-/// unless `is_trial`; and the workers that were not heard of since and are named by no job. A job whose branch is not in its repository yet stays for a day. Costs stay, and what an object store
-/// holds.
+/// unless `is_trial`; and the workers that were not heard of since and are named by no job. A job whose branch is not in its
+/// repository yet stays for a day. Costs stay, and what an object store holds.
 ///
 /// # Errors
 /// If PostgreSQL cannot be reached; some jobs may be removed by then.
