@@ -47,7 +47,7 @@ const eve = await logIn(browser, address, 'eve')
 expect(`eve is told why: ${await eve.text('body')}`, (await eve.text('body')).includes('the role `viewer` may not prompt'))
 
 await ann.press('nav button', 'Log out')
-await ann.has('wants its token')
+await ann.has('wants a token')
 const ended = async () => (await ask(other, 'GET', '/v1/jobs')).code
 for (let tries = 0; tries < 150 && (await ended()) !== 401; tries++) await new Promise((done) => setTimeout(done, 100))
 expect('the token is refused everywhere', (await ended()) === 401)

@@ -66,6 +66,6 @@ await cat.has('cat@example.org', '.account')
 
 // After a log-out the page asks again.
 await ann.press('nav button', 'Log out')
-await ann.has('wants its token')
+await ann.has('wants a token')
 await browser.close()
 end('login')

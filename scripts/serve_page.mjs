@@ -15,7 +15,7 @@ const looked = (name) => look(tab, `serve-${name}`, folder)
 // Without the token nothing is shown; the address that carries it does not keep it.
 await browser.defaultBrowserContext().overridePermissions(address, ['clipboard-read', 'clipboard-write', 'clipboard-sanitized-write'])
 await tab.goto(address, { waitUntil: 'networkidle0' })
-await has('wants its token')
+await has('wants a token')
 await looked('token')
 await tab.goto(`${address}/#token=${token}`)
 await tab.reload()

@@ -200,7 +200,7 @@ await seen('the button offers it again', () => [...document.querySelectorAll('ma
 expect('the server has no device', (await ask('GET', '/v1/push')).devices.length === 0)
 const fresh = await open(browser, /401/)
 await fresh.goto(address)
-await person(fresh).has('wants its token')
+await person(fresh).has('wants a token')
 await browser.close()
 close()
 end('push')

@@ -136,8 +136,13 @@ enum Refusal {
     Host,
     /// From a page of another origin.
     Page,
-    /// Without the token.
-    Token,
+    /// Without a token that lets in.
+    Token {
+        /// The command that gives people tokens of their own.
+        adds: Option<&'static str>,
+    },
+    /// With the token of a user whose role, this one, is not configured.
+    Role(String),
     /// With one wrong token after the other.
     Guessing,
     /// Too often.
@@ -229,8 +234,16 @@ impl Gate {
         if given.is_some_and(|given| self.is_token(given)) {
             return Ok(());
         }
+        let users = self.users.as_ref().filter(|users| users.are_known());
+        if let Some(role) = users.zip(given).and_then(|(users, given)| users.missing_role(given)) {
+            return Err(Refusal::Role(role));
+        }
+        let adds = match &self.owners {
+            Some(_) => Some("haft fleet owner NAME"),
+            None => users.map(|_| "haft serve add-user NAME"),
+        };
         match given.is_none() || take(&self.wrong) {
-            true => Err(Refusal::Token),
+            true => Err(Refusal::Token { adds }),
             false => Err(Refusal::Guessing),
         }
     }
@@ -407,7 +420,8 @@ impl Refusal {
         match self {
             Self::Host => "host",
             Self::Page => "origin",
-            Self::Token => "token",
+            Self::Token { .. } => "token",
+            Self::Role(_) => "role",
             Self::Guessing => "guessing",
             Self::Often => "rate",
             Self::Content => "content",
@@ -429,12 +443,23 @@ impl Refusal {
                 "the request comes from the page of another server",
             )
             .suggest("only the page of this server may talk to it"),
-            Self::Token => ApiError::new(
+            Self::Token { adds: None } => ApiError::new(
                 StatusCode::UNAUTHORIZED,
                 "unauthorized",
                 "the header `Authorization` does not hold the token of this server",
             )
             .suggest("send `Authorization: Bearer TOKEN` with the token that `haft serve` prints"),
+            Self::Token { adds: Some(command) } => ApiError::new(
+                StatusCode::UNAUTHORIZED,
+                "unauthorized",
+                "the header `Authorization` holds neither the token of this server nor that of one of its users",
+            )
+            .suggest(format!("ask the person who runs the server for a new token (`{command}`)")),
+            Self::Role(role) => {
+                ApiError::forbidden(format!("your role `{}` is not configured", role.escape_debug())).suggest(
+                    "ask the person who runs the server for another role (`haft serve add-user NAME --role ROLE`)",
+                )
+            }
             Self::Guessing => {
                 ApiError::new(StatusCode::TOO_MANY_REQUESTS, "rate_limit", "there were too many wrong tokens")
                     .suggest("wait a minute; `haft serve --show-token` prints the token")
@@ -455,13 +480,13 @@ impl Refusal {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         match &self {
-            Self::Token => {
+            Self::Token { .. } => {
                 ([(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))], self.error()).into_response()
             }
             Self::Guessing | Self::Often | Self::Away(_) => {
                 ([(RETRY_AFTER, HeaderValue::from_static("1"))], self.error()).into_response()
             }
-            Self::Host | Self::Page | Self::Content => self.error().into_response(),
+            Self::Host | Self::Page | Self::Content | Self::Role(_) => self.error().into_response(),
         }
     }
 }

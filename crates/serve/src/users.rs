@@ -55,6 +55,8 @@ struct Read {
     version: Version,
     by_token: HashMap<String, Arc<User>>,
     by_name: HashMap<String, Arc<User>>,
+    /// By token, the roles that users have and the configuration has not.
+    missing_roles: HashMap<String, String>,
 }
 
 impl Users {
@@ -67,6 +69,11 @@ impl Users {
         let token_sha256 = users::hash_of(token);
         let user = self.of_token(&token_sha256)?;
         Some(SignedIn { user, token_sha256 })
+    }
+
+    /// The role of the user whose token it is, where the configuration does not have that role.
+    pub(crate) fn missing_role(&self, token: &[u8]) -> Option<String> {
+        self.with(|read| read.missing_roles.get(&users::hash_of(token)).cloned())
     }
 
     fn of_token(&self, sha256: &str) -> Option<Arc<User>> {
@@ -133,6 +140,7 @@ impl Users {
         for user in listed {
             let Some(role) = self.roles.get(&user.role).cloned() else {
                 tracing::warn!(user = user.name, role = user.role, "the role of a user is not configured");
+                read.missing_roles.extend(user.token_sha256.map(|token| (token, user.role)));
                 continue;
             };
             let known = Arc::new(User { name: user.name, role, token_sha256: user.token_sha256 });

@@ -51,7 +51,7 @@ async function askForToken() {
   const login = el('p', { hidden: true }, el('a', { class: 'button main', href: '/login' }, 'Log in'))
   fetch('/login/offer').then((answer) => answer.json()).then(({ issuer }) => { login.hidden = !issuer }, () => { /* the token is another way */ })
   fill(main, el('h1', {}, 'Haft'), login, el('form', { class: 'token', onsubmit: (event) => { event.preventDefault(); keepToken(input.value.trim()); begin().catch(failed) } },
-    el('p', {}, 'This server wants its token. ', el('code', {}, 'haft serve'), ' prints it, also as an address that carries it.'),
+    el('p', {}, 'This server wants a token: yours, or the one that ', el('code', {}, 'haft serve'), ' prints, also as an address that carries it.'),
     el('label', { for: 'token' }, 'Token'), input, el('button', { type: 'submit', class: 'main' }, 'Open')))
   input.focus()
 }

@@ -36,15 +36,25 @@ pub(crate) fn carry_out(cli: &CliContext, command: &ServeCommand) -> Result<Exit
 }
 
 fn list(cli: &CliContext, is_json: bool) -> Result<Exit, Failure> {
+    let config = cli.config(&session::workspace(None)?, &Settings::default())?;
+    let roles = users::roles(&config.user.serve);
     let mut list = List::new(["NAME", "ROLE", "ADDED"], is_json);
+    let mut without_role = Vec::new();
     for user in users::list(&cli.places.home)? {
         let added = local_time(user.added_at);
-        list.row(
-            [&user.name, &user.role, &added],
-            || json!({"name": user.name, "role": user.role, "added_at": user.added_at}),
-        );
+        let is_configured = roles.contains_key(&user.role);
+        let row = json!({"name": user.name, "role": user.role, "role_is_configured": is_configured, "added_at": user.added_at});
+        list.row([&user.name, &user.role, &added], || row);
+        if !is_configured {
+            without_role.push(user);
+        }
     }
-    Ok(list.print("There are no users; `haft serve add-user NAME` adds one.")?)
+    let exit = list.print("There are no users; `haft serve add-user NAME` adds one.")?;
+    for user in without_role {
+        let (name, role) = (safe::name(&user.name), safe::name(&user.role));
+        cli.warn(format!("`{name}` is not let in: role `{role}` is not configured"));
+    }
+    Ok(exit)
 }
 
 fn log(cli: &CliContext, user: Option<&str>, is_json: bool) -> Result<Exit, Failure> {

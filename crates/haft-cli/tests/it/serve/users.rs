@@ -326,6 +326,33 @@ fn a_name_or_role_that_is_none_is_refused() {
     assert!(place.run(&["serve", "users"]).out.contains("There are no users"));
 }
 
+// H-90
+#[test]
+fn a_token_that_lets_in_no_user_is_refused_with_the_way_to_another() {
+    let place = Place::new();
+    let server = serving(&place, &[]);
+    let alone = server.with("GET /v1/me", &[("host", server.host.as_str())], "");
+    assert!(alone.status == 401 && alone.body.contains("that `haft serve` prints"), "{alone:?}");
+    let ann = add(&place, &server, "ann", "member");
+    add(&place, &server, "ann", "member");
+    let replaced = ann.get("/v1/me");
+    assert_eq!((replaced.status, replaced.error()), (401, "unauthorized".into()), "{replaced:?}");
+    assert!(replaced.body.contains("nor that of one of its users"), "{replaced:?}");
+    assert!(replaced.body.contains("`haft serve add-user NAME`"), "{replaced:?}");
+    // The configuration has lost the role since.
+    let ben = add(&place, &server, "ben", "writer");
+    let file = place.path().join("home/serve-users.json");
+    let text = fs::read_to_string(&file).unwrap().replace("writer", "ghost");
+    fs::write(&file, text).unwrap();
+    let refused = ben.get("/v1/me");
+    assert_eq!((refused.status, refused.error()), (403, "forbidden".into()), "{refused:?}");
+    assert!(refused.body.contains("your role `ghost` is not configured"), "{refused:?}");
+    assert!(!ann.get("/v1/me").body.contains("ghost"));
+    let listed = place.run(&["serve", "users"]);
+    assert!(listed.err.contains("`ben` is not let in: role `ghost` is not configured"), "{listed:?}");
+    assert!(!listed.err.contains("`ann`"), "{listed:?}");
+}
+
 // H-93
 #[test]
 fn a_provider_that_is_not_set_up_is_told_at_the_start() {
