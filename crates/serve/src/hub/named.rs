@@ -23,7 +23,7 @@ impl Hub {
         };
         match file {
             Some((kind, file)) if named != self.settings().model() => {
-                let found = self.served_file(workspace, file).ok_or_else(|| refused("model", &named))?;
+                let found = self.served_file(workspace, file).ok_or_else(|| self.refused("model", &named))?;
                 Ok(format!("{kind}/{}", found.display()))
             }
             _ => Ok(named),
@@ -69,7 +69,7 @@ impl Hub {
             return Err(ApiError::forbidden("a profile that is a file is for those who may administer")
                 .suggest("name a profile of the list"));
         }
-        let found = self.served_file(workspace, &named).ok_or_else(|| refused("profile", &named))?;
+        let found = self.served_file(workspace, &named).ok_or_else(|| self.refused("profile", &named))?;
         Ok(found.display().to_string())
     }
 
@@ -84,14 +84,18 @@ impl Hub {
         let real = workspace.join(named).canonicalize().ok()?;
         (real.is_file() && self.is_served(&real)).then_some(real)
     }
+
+    fn refused(&self, what: &str, named: &str) -> ApiError {
+        let folder = match self.user() {
+            None => "that is served".to_owned(),
+            Some(user) => format!("of the role `{}`", user.role.name),
+        };
+        ApiError::wrong(format!("the {what} `{}` is not a file in a folder {folder}", named.escape_debug()))
+            .suggest(format!("name a {what} of the list, or a file in the workspace of the session"))
+    }
 }
 
 fn not_of_role(role: &Role, model: &str) -> ApiError {
     let message = format!("the role `{}` does not allow the model `{}`", role.name, model.escape_debug());
     ApiError::forbidden(message).suggest(format!("name one of {}", role.file().models.join(", ")))
-}
-
-fn refused(what: &str, named: &str) -> ApiError {
-    ApiError::wrong(format!("the {what} `{}` is not a file in a folder that is served", named.escape_debug()))
-        .suggest(format!("name a {what} of the list, or a file in the workspace of the session"))
 }

@@ -353,6 +353,29 @@ fn a_token_that_lets_in_no_user_is_refused_with_the_way_to_another() {
     assert!(!listed.err.contains("`ann`"), "{listed:?}");
 }
 
+// H-90
+#[test]
+fn a_folder_that_a_role_does_not_have_is_refused_with_those_that_it_has() {
+    let place = Place::new();
+    let (web, docs) = (place.work().join("web"), place.work().join("docs"));
+    [&web, &docs].into_iter().for_each(|folder| fs::create_dir(folder).unwrap());
+    let (web, docs) = (web.canonicalize().unwrap(), docs.canonicalize().unwrap());
+    let role = json!({"may": ["view", "prompt"], "folders": [&web]});
+    let list = |name: &str| role[name].to_string();
+    place.configure(&format!("[serve.roles.web]\nmay = {}\nfolders = {}\n", list("may"), list("folders")));
+    let model = place.script("model", &[json!({"say": "Done."})]);
+    let server = Serving::start(&place, &["--model", &model]);
+    let wes = add(&place, &server, "wes", "web");
+    let refused = wes.ask("POST /v1/sessions", &json!({"workspace": &docs}));
+    assert_eq!((refused.status, refused.error()), (400, "invalid_request".into()), "{refused:?}");
+    let said = format!("the role `web` does not have the folder `{}`", docs.display());
+    assert!(refused.body.contains(&said), "{refused:?}");
+    assert!(refused.body.contains(&format!("name one in `{}`, or ask", web.display())), "{refused:?}");
+    assert!(!refused.body.contains("haft serve"), "{refused:?}");
+    let served = server.ask("POST /v1/sessions", r#"{"workspace":"/"}"#);
+    assert!(served.status == 400 && served.body.contains("`/` is not a folder that is served"), "{served:?}");
+}
+
 // H-93
 #[test]
 fn a_provider_that_is_not_set_up_is_told_at_the_start() {
