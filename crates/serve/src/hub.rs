@@ -24,7 +24,9 @@ use haft_process::give_memory_back;
 use held::{Held, Opened};
 use now::Now;
 pub(crate) use now::SessionState;
+use parking_lot::Mutex;
 use std::{
+    collections::HashSet,
     path::{Path, PathBuf},
     pin::pin,
     sync::Arc,
@@ -85,6 +87,8 @@ struct Inner {
     /// Who has attached to sessions.
     clients: RemoteClients,
     places: Arc<Semaphore>,
+    /// What the person who runs the server was warned of.
+    warned: Mutex<HashSet<String>>,
 }
 
 /// A session stands otherwise than before, or asks one question more.
@@ -135,6 +139,7 @@ impl Hub {
             opened: Notify::new(),
             clients: RemoteClients::default(),
             places: Arc::new(Semaphore::new(MAX_ATTACHED)),
+            warned: Mutex::default(),
         };
         Self { inner: Arc::new(inner), signed_in: None }
     }
@@ -180,6 +185,13 @@ impl Hub {
 
     pub(crate) fn engines(&self) -> &Engines {
         &self.inner.engines
+    }
+
+    /// Warns the person who runs the server, but not a second time of the same.
+    pub(crate) fn warn_once(&self, warning: String) {
+        if self.inner.warned.lock().insert(warning.clone()) {
+            self.settings().app.warn(warning);
+        }
     }
 
     /// Those who have attached to sessions, and what was taken from them.

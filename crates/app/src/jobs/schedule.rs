@@ -34,6 +34,15 @@ pub struct Schedule {
     pub next: Timestamp,
 }
 
+/// The schedules of a home, with their names and in the order of those.
+#[derive(Debug, Default)]
+pub struct List {
+    /// Those that can be read.
+    pub readable: Vec<(String, Schedule)>,
+    /// Why each of the others cannot be read.
+    pub unreadable: Vec<(String, Failure)>,
+}
+
 /// How often a job begins.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -206,26 +215,34 @@ pub fn remove(home: &Home, name: &str) -> Result<bool, Failure> {
         return Ok(false);
     }
     let _alone = locked(home)?;
-    let known = all(home)?.into_iter().find(|(file, _)| name_of(file) == name);
-    known.map_or(Ok(false), |(file, _)| Ok(fs::remove_file(file).map(|()| true)?))
+    let known = list(home).readable.into_iter().find(|(known, _)| known == name);
+    let known = known.map(|(name, _)| folder(home).join(format!("{name}.json")));
+    known.map_or(Ok(false), |file| Ok(fs::remove_file(file).map(|()| true)?))
 }
 
 /// All schedules by name.
-///
-/// # Errors
-///
-/// If a file cannot be read.
-pub fn list(home: &Home) -> Result<Vec<(String, Schedule)>, Failure> {
-    Ok(all(home)?.into_iter().map(|(file, schedule)| (name_of(&file), schedule)).collect())
+#[must_use]
+pub fn list(home: &Home) -> List {
+    let mut list = List::default();
+    for file in files(home) {
+        match read(&file) {
+            Ok(schedule) => list.readable.extend(schedule.map(|schedule| (name_of(&file), schedule))),
+            Err(failure) => list.unreadable.push((name_of(&file), failure)),
+        }
+    }
+    list
 }
 
 /// The schedule of this name, or the only one whose name begins so.
 ///
 /// # Errors
 ///
-/// If a file cannot be read.
+/// If the file of this name cannot be read.
 pub fn find(home: &Home, name: &str) -> Result<Option<(String, Schedule)>, Failure> {
-    let mut list = list(home)?;
+    let List { readable: mut list, unreadable } = list(home);
+    if let Some((_, failure)) = unreadable.into_iter().find(|(known, _)| known == name) {
+        return Err(failure);
+    }
     if let Some(place) = list.iter().position(|(known, _)| known == name) {
         return Ok(Some(list.swap_remove(place)));
     }
@@ -243,12 +260,16 @@ pub(super) fn next(home: &Home) -> Result<Option<Timestamp>, Failure> {
 }
 
 fn all(home: &Home) -> Result<Vec<(PathBuf, Schedule)>, Failure> {
+    let list = files(home).into_iter().map(|file| Ok(read(&file)?.map(|schedule| (file, schedule))));
+    list.filter_map(Result::transpose).collect()
+}
+
+fn files(home: &Home) -> Vec<PathBuf> {
     let files = fs::read_dir(folder(home)).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut files: Vec<PathBuf> =
         files.filter(|file| file.extension().is_some_and(|end| end == "json")).collect();
     files.sort();
-    let list = files.into_iter().map(|file| Ok(read(&file)?.map(|schedule| (file, schedule))));
-    list.filter_map(Result::transpose).collect()
+    files
 }
 
 /// `None` if it was dropped meanwhile.
@@ -348,6 +369,6 @@ mod tests {
         });
         all.sort();
         assert_eq!(all, ["0", "1", "2", "3", "4", "5", "6", "7"]);
-        assert!(list(&home).is_ok_and(|list| list.iter().all(|(_, schedule)| schedule.next > now)));
+        assert!(list(&home).readable.iter().all(|(_, schedule)| schedule.next > now));
     }
 }

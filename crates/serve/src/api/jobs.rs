@@ -141,7 +141,8 @@ pub(crate) struct Schedules {
     responses((status = OK, body = Schedules), (status = "5XX", body = ErrorBody)))]
 pub(crate) async fn schedules(context: Context) -> Answer<Json<Schedules>> {
     let found = blocking(move || {
-        let mut known = schedule::list(context.hub.home())?;
+        let schedule::List { readable: mut known, unreadable } = schedule::list(context.hub.home());
+        unreadable.into_iter().for_each(|(_, failure)| context.hub.warn_once(failure.message));
         // A schedule belongs to no user.
         let sees_all = context.hub.user().is_none_or(|user| user.role.sees_all());
         known.retain(|(_, schedule)| sees_all && context.hub.is_served(&schedule.origin));

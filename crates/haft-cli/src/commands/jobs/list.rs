@@ -23,12 +23,15 @@ pub(super) fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
         let row = [&id.0, &order.kind, &status.to_string(), &rounds.to_string(), &title, &progress];
         list.row(row.map(String::as_str), || object(&id, &standing));
     }
-    for (name, plan) in schedule::list(&cli.home())? {
+    let plans = schedule::list(&cli.home());
+    for (name, plan) in plans.readable {
         let (title, next) = (first_line(&plan.description, 40), plan.next.to_string());
         let row = [&name, &plan.kind, "planned", "", &title, &format!("next {next}")];
         list.row(row, || scheduled(&name, &plan));
     }
-    Ok(list.print("There are no jobs yet: `haft build \"TEXT\"` starts one.")?)
+    let exit = list.print("There are no jobs yet: `haft build \"TEXT\"` starts one.")?;
+    plans.unreadable.into_iter().for_each(|(_, failure)| cli.warn(failure.message));
+    Ok(exit)
 }
 
 /// The summary of a job whose process has ended says so in place of the job's last progress.

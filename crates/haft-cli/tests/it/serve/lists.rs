@@ -84,6 +84,31 @@ fn sessions_and_jobs_are_listed_in_pages_and_by_how_they_stand() {
     }
 }
 
+#[test]
+fn an_unreadable_schedule_file_does_not_hide_the_others() {
+    let place = Place::new();
+    let model = place.script("model", &[json!({"say": "Done."})]);
+    let mut server = Serving::start(&place, &["--model", &model]);
+    let add = ["jobs", "add", "--kind", "triager", "--description", "each day", "--every", "1d"];
+    let added = place.run(&add);
+    assert_eq!(added.code, 0, "{added:?}");
+    std::fs::write(place.path().join("home/schedule/broken.json"), "{").unwrap();
+    for _ in 0..2 {
+        let listed = server.ask("GET /v1/schedules", "");
+        let schedules = &listed.json()["schedules"];
+        assert_eq!(schedules[0]["description"], "each day", "{listed:?}");
+        assert_eq!(schedules.as_array().unwrap().len(), 1, "{listed:?}");
+    }
+    server.stop();
+    let said: Vec<String> =
+        std::iter::from_fn(|| Some(server.line()).filter(|line| !line.is_empty())).collect();
+    let warned = said.iter().filter(|line| line.contains("schedule/broken.json")).count();
+    assert_eq!(warned, 1, "{said:?}");
+    let listed = place.run(&["jobs", "list"]);
+    assert!(listed.code == 0 && listed.out.contains("each day"), "{listed:?}");
+    assert!(listed.err.contains("schedule/broken.json"), "{listed:?}");
+}
+
 /// Jobs of this agent need nothing of a repository.
 const KEEPER: &str = "---\nname: keeper\ndescription: Keeps a log\ntools: [write]\n---\nYou keep a log.\n";
 
