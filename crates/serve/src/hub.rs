@@ -264,7 +264,9 @@ impl Hub {
         let Some(user) = self.user() else { return self.settings().folders.clone() };
         let served = self.settings().folders.iter();
         let inside = user.role.file().folders.iter().filter(|folder| self.is_served(folder));
-        served.filter(|folder| user.role.has_folder(folder)).chain(inside).cloned().collect()
+        let all = served.filter(|folder| user.role.has_folder(folder)).chain(inside);
+        let mut seen = HashSet::new();
+        all.filter(|folder| seen.insert(*folder)).cloned().collect()
     }
 
     /// Whether sessions may work in this folder.

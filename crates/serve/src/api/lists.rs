@@ -123,7 +123,7 @@ pub(crate) async fn choices(
             workspace: place.workspace.display().to_string(),
             model: engine.setup().model.spec.clone(),
             agent: hub.settings().agent(),
-            permission: beginning.into(),
+            permission: beginning.min(widest).into(),
         },
     }))
 }
