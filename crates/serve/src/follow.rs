@@ -37,10 +37,57 @@ use utoipa::{IntoParams, ToSchema};
 /// How often a client that hears nothing else hears that the connection stands.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// The place behind the one that the client has read last.
-pub(crate) fn from(headers: &HeaderMap, asked: Option<u64>) -> Seq {
-    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.trim().parse::<u64>().ok());
-    Seq(last.map_or(asked.unwrap_or_default(), |last| last.saturating_add(1)))
+/// Where a stream begins.
+pub(crate) struct Start {
+    pub(crate) from: u64,
+    /// The client has read entries that the session does not have, e.g., since a backup was restored.
+    is_reset: bool,
+}
+
+impl Start {
+    /// Behind the entry that the client has read last, else where it asks, in a session of which `end` is the next entry,
+    /// if that is known. A browser that reconnects by itself would give up for ever after an error: beyond the end, it gets
+    /// everything again.
+    ///
+    /// # Errors
+    /// Fails where the client has read what is no entry, and where it asks for one beyond the end.
+    pub(crate) fn of(headers: &HeaderMap, asked: Option<u64>, end: Option<Seq>) -> Answer<Self> {
+        match last_event_id(headers)? {
+            Some(last) if end.is_some_and(|end| last >= end.0) => Ok(Self { from: 0, is_reset: true }),
+            Some(last) => Ok(Self { from: last.saturating_add(1), is_reset: false }),
+            None => check(asked.unwrap_or_default(), end).map(|from| Self { from, is_reset: false }),
+        }
+    }
+
+    /// What stands before the events: the sign that the client starts anew.
+    pub(crate) fn sign(&self) -> Option<Bytes> {
+        self.is_reset.then(|| Bytes::from_static(b"event: reset\nid:\ndata: {\"from\":0}\n\n"))
+    }
+}
+
+fn last_event_id(headers: &HeaderMap) -> Answer<Option<u64>> {
+    let Some(last) = headers.get("last-event-id").filter(|last| !last.as_bytes().trim_ascii().is_empty())
+    else {
+        return Ok(None);
+    };
+    let number = last.to_str().ok().and_then(|last| last.trim().parse().ok());
+    number.map(Some).ok_or_else(|| {
+        let last = String::from_utf8_lossy(last.as_bytes());
+        ApiError::wrong(format!("`Last-Event-ID` is `{}`, which is no entry", last.escape_debug()))
+            .suggest("send the ID of the last event, or leave the header out to begin at the first one")
+    })
+}
+
+/// `from`, if it is no further than `end`, the next entry of the session.
+pub(crate) fn check(from: u64, end: Option<Seq>) -> Answer<u64> {
+    match end {
+        Some(end) if from > end.0 => Err(ApiError::wrong(format!(
+            "the session ends before the entry {from}: the next one is {}",
+            end.0
+        ))
+        .suggest("follow it from 0, and drop what you have of it")),
+        _ => Ok(from),
+    }
 }
 
 /// What a client is told.

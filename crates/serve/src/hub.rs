@@ -234,12 +234,17 @@ impl Hub {
     /// Sessions of this client cannot begin in the folder that it names, but in `folders`.
     fn no_folder(&self, named: &str, folders: &[PathBuf]) -> ApiError {
         let named = named.escape_debug();
-        let all = folders.iter().map(|folder| format!("`{}`", folder.display())).collect::<Vec<_>>().join(", ");
+        let all =
+            folders.iter().map(|folder| format!("`{}`", folder.display())).collect::<Vec<_>>().join(", ");
         match self.user() {
             None => ApiError::wrong(format!("`{named}` is not a folder that is served"))
                 .suggest(format!("name one in {all}, or start `haft serve` with `--folder DIR`")),
-            Some(user) => ApiError::wrong(format!("the role `{}` does not have the folder `{named}`", user.role.name))
-                .suggest(format!("name one in {all}, or ask the person who runs the server to add it to the role")),
+            Some(user) => {
+                ApiError::wrong(format!("the role `{}` does not have the folder `{named}`", user.role.name))
+                    .suggest(format!(
+                        "name one in {all}, or ask the person who runs the server to add it to the role"
+                    ))
+            }
         }
     }
 

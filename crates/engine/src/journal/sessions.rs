@@ -5,7 +5,7 @@ use super::{
     summary::{first_fact, last_entry},
 };
 use crate::setup::Home;
-use haft_core::{Entry, ItemState, JobSummary, SessionId, SessionOpened, outbox};
+use haft_core::{Entry, ItemState, JobSummary, Seq, SessionId, SessionOpened, outbox};
 use std::{
     cmp::Reverse,
     collections::HashMap,
@@ -209,6 +209,12 @@ impl Home {
     /// How long the session's journal is, in bytes: it only grows. `None` if there is no journal.
     pub fn length(&self, id: &SessionId) -> Option<u64> {
         fs::metadata(self.journal(id)).ok().map(|file| file.len())
+    }
+
+    /// The place behind the last entry of a session. `None` if its journal cannot be read.
+    pub fn end(&self, id: &SessionId) -> Option<Seq> {
+        let last = last_entry(&mut File::open(self.journal(id)).ok()?).ok()??;
+        Some(Seq(last.seq.0 + 1))
     }
 
     /// The folder of the contents that a session's changes name: with the session that a person opened, for all that

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     error::{Answer, ApiError, ErrorBody},
-    follow::{self, Followed, Message, View},
+    follow::{self, Followed, Message, Start, View},
     timeline::{TimelineUpdate, updates},
 };
 use axum::{Json, http::HeaderMap, response::Response};
@@ -39,6 +39,7 @@ pub(crate) struct From {
 ///
 /// Each event is a line of `--output stream-json`; a recorded event has its `seq` as its ID. The stream continues until the
 /// client disconnects. A client that reads too slowly is disconnected, and resumes with `Last-Event-ID`.
+/// Where the session does not have that entry, the stream begins with an event of type `reset`, and then from entry 0.
 #[utoipa::path(get, path = "/v1/sessions/{id}/events", operation_id = "session_events", tag = "sessions",
     params(From, ("id" = String, Path, description = "ID of a session"), ("Last-Event-ID" = Option<u64>, Header, description = "Last entry received")),
     responses((status = OK, body = String, content_type = "text/event-stream"), (status = "4XX", body = ErrorBody)))]
@@ -49,9 +50,10 @@ pub(crate) async fn events(
     headers: HeaderMap,
 ) -> Answer<Response> {
     let known = context.hub.find(&id)?;
-    let from = follow::from(&headers, from).0;
-    let told = view.of(from, |from| follow::session(context.hub.clone(), known, Seq(from)));
-    let told = told.map(Message::alone).take_until(Box::pin(context.hub.clone().until_signed_out()));
+    let start = Start::of(&headers, from, context.hub.home().end(&known.id))?;
+    let told = view.of(start.from, |from| follow::session(context.hub.clone(), known, Seq(from)));
+    let told = stream::iter(start.sign()).chain(told.map(Message::alone));
+    let told = told.take_until(Box::pin(context.hub.clone().until_signed_out()));
     Ok(follow::counted(context.hub.figures(), told))
 }
 
@@ -64,7 +66,11 @@ pub(crate) async fn events(
     responses((status = OK, body = String, content_type = "text/event-stream"), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn all(context: Context, Asked(followed): Asked<Followed>) -> Answer<Response> {
     let hub = &context.hub;
-    let follow = |(id, from): (String, u64)| match hub.find(&id) {
+    let known = |id: &str, from| {
+        let known = hub.find(id)?;
+        follow::check(from, hub.home().end(&known.id)).map(|_| known)
+    };
+    let follow = |(id, from): (String, u64)| match known(&id, from) {
         Ok(known) => followed.view.of(from, |from| follow::session(hub.clone(), known, Seq(from))),
         Err(error) => stream::iter([Message::Refused(error)]).boxed(),
     };

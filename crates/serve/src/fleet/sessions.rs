@@ -11,7 +11,7 @@ use crate::{
         watch::{self, DiffParams, FileLines, PendingRequest},
     },
     error::{Answer, ApiError, ErrorBody},
-    follow::{self, Followed, Message, View},
+    follow::{self, Followed, Message, Start, View},
     gate::Asker,
     kept::KeptJob,
     requests::{Key, Keyed},
@@ -60,7 +60,7 @@ pub(super) async fn events(
     headers: HeaderMap,
 ) -> Answer<Response> {
     find(&context, &asker, &id).await?;
-    let told = view.of(follow::from(&headers, from).0, |from| follow(&context, id, from));
+    let told = view.of(Start::of(&headers, from, None)?.from, |from| follow(&context, id, from));
     let told = told.map(Message::alone).take_until(Box::pin(until_signed_out(&context, &asker, &headers)));
     Ok(follow::counted(&context.figures.own, told))
 }

@@ -238,6 +238,33 @@ fn events_go_on_where_a_client_stopped() {
 }
 
 #[test]
+fn a_client_that_has_read_more_than_there_is_starts_anew() {
+    let place = Place::new();
+    let model = place.script("model", &[json!({"say": "One."})]);
+    let server = Serving::start(&place, &["--model", &model]);
+    let id = server.session("{}");
+    let path = format!("/v1/sessions/{id}/events");
+    let mut events = server.follow(&id, "last-event-id: 50\r\n");
+    assert_eq!(events.next(), Some(json!({"from": 0})));
+    post(&server, &id, "prompt", &json!({"text": "1"}));
+    let all = events.until("turn_ended");
+    assert!(all[0]["type"] == "session_opened" && all[0]["seq"] == 0, "{all:?}");
+    let token = format!("Bearer {}", server.token);
+    let head = [("host", server.host.as_str()), ("authorization", &token), ("last-event-id", "abc")];
+    let refused = server.with(&format!("GET {path}"), &head, "");
+    assert_eq!((refused.status, refused.error()), (400, "invalid_request".into()), "{refused:?}");
+    assert!(refused.body.contains("`Last-Event-ID` is `abc`, which is no entry"), "{refused:?}");
+    let refused = server.ask(&format!("GET {path}?from=50"), "");
+    assert_eq!((refused.status, refused.error()), (400, "invalid_request".into()), "{refused:?}");
+    assert!(refused.body.contains("the session ends before the entry 50"), "{refused:?}");
+    let refused = server.stream(&format!("/v1/events?follow={id}:50"), "").next().unwrap();
+    assert_eq!((&refused["follow"], &refused["error"]["type"]), (&json!(0), &json!("invalid_request")));
+    // The next entry is not there yet.
+    let next = all.last().unwrap()["seq"].as_u64().unwrap() + 1;
+    server.stream(&format!("{path}?from={next}"), "");
+}
+
+#[test]
 fn a_turn_that_the_end_of_the_server_cut_off_is_continued() {
     let place = Place::new();
     let model = place.script("model", &[slowly(), json!({"expect": "cut off", "say": "Done."})]);
