@@ -6,7 +6,7 @@ mod item;
 mod speech;
 
 pub use activity::Activity;
-pub use history::{Recap, UNDO_HINT, cost, moved, moved_by, next_step, prompts, recap, usage};
+pub use history::{Recap, UNDO_HINT, cost, moved, moved_by, next_step, prompts, recap, rounded_usd, usage};
 pub use item::{Aside, Asked, Call, CallState, Item};
 
 use crate::{

@@ -10,7 +10,7 @@ use crate::{
 use haft_core::{Answer, CallId, Change, Direction, Entry, Event, Fact, Image, Part, Update, text_of};
 use haft_present::{
     safe,
-    timeline::{Aside, Call, CallState, Item, Replies, Timeline},
+    timeline::{Aside, Call, CallState, Item, Replies, Timeline, rounded_usd},
 };
 use serde::Serialize;
 use std::sync::Arc;
@@ -259,7 +259,7 @@ impl TimelineFold {
             Item::Failure { message, hint } => TimelineItem::Failure { message, hint },
             Item::Rewound { .. } => return TimelineItem::rewound(fact).into_iter().collect(),
             Item::Ended { outcome, rounds, usage, cost_usd, .. } => {
-                TimelineItem::Ended { outcome: outcome.into(), rounds, usage: usage.into(), cost_usd }
+                TimelineItem::Ended { outcome: outcome.into(), rounds, usage: usage.into(), cost_usd: cost_usd.map(rounded_usd) }
             }
             Item::Replied { parts } => return self.replied(parts),
             Item::Started { call, .. } => TimelineItem::CallStarted { call: call.0 },

@@ -1,6 +1,7 @@
 //! [`object`]: the JSON object that a script reads about a turn.
 use haft_core::Change;
 use haft_engine::{CallReport, Session, TurnReport};
+use haft_present::timeline::rounded_usd;
 use serde_json::{Value, json};
 
 /// What `--output json` prints.
@@ -9,7 +10,7 @@ pub fn object(session: &Session, report: &TurnReport) -> Value {
     let changes: Vec<Value> = report.changes.iter().map(kind_of).collect();
     let mut object = json!({
         "session": session.id(), "outcome": report.outcome, "text": report.text, "rounds": report.rounds,
-        "usage": report.usage, "cost_usd": report.cost_usd, "changes": changes, "error": report.error,
+        "usage": report.usage, "cost_usd": report.cost_usd.map(rounded_usd), "changes": changes, "error": report.error,
     });
     if let Some(answer) = &report.answer {
         object["answer"] = answer.clone();

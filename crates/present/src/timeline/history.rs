@@ -64,6 +64,12 @@ pub fn usage(entries: &[Arc<Entry>]) -> Usage {
     usage
 }
 
+/// US dollars as programs read them: a sum of fractions ends in digits that mean nothing.
+#[must_use]
+pub fn rounded_usd(usd: f64) -> f64 {
+    (usd * 1e9).round() / 1e9
+}
+
 /// What they cost in US dollars, each by the price of the model that was asked; `first` is the price of the model that the session
 /// began with. `None` if a price is unknown.
 pub fn cost(entries: &[Arc<Entry>], first: Option<Price>) -> Option<f64> {

@@ -2,6 +2,7 @@
 use super::closed_sets::{FileChangeKind, TurnOutcome};
 use haft_core::{Change, Entry, Fact, Seq, Usage};
 use haft_engine::{Session, TurnReport};
+use haft_present::timeline::rounded_usd;
 use serde::Serialize;
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -76,7 +77,7 @@ impl Report {
             text: report.text.clone(),
             rounds: report.rounds,
             usage: report.usage.into(),
-            cost_usd: report.cost_usd,
+            cost_usd: report.cost_usd.map(rounded_usd),
             changes: report.changes.iter().map(FileChange::from).collect(),
             error: report.error.clone(),
         }

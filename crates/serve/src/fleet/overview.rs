@@ -8,6 +8,7 @@ use axum::{Extension, Json, extract::State};
 use haft_fleet::{
     Database, FleetError, JobCount, JobLine, LimitUsage, Limited, Owner, Paused, Period, Status, WorkerLine,
 };
+use haft_present::timeline::rounded_usd;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -164,7 +165,7 @@ impl FleetOverview {
             dead: dead.into_iter().map(DeadJob::from).collect(),
             paused: FleetPauses::of(paused),
             limits: limits.iter().map(FleetLimit::from).collect(),
-            costs: costs.into_iter().map(|(queue, usd)| QueueCost { queue, usd }).collect(),
+            costs: costs.into_iter().map(|(queue, usd)| QueueCost { queue, usd: rounded_usd(usd) }).collect(),
             oldest_waits_seconds: oldest_waits,
         })
     }

@@ -12,7 +12,10 @@ use haft_core::{
     Changed, Entry, Fact, Hash, Part, Price, Secrets, SessionOpened, Stage, TurnModels, active_path, text_of,
 };
 use haft_engine::Recorded;
-use haft_present::{safe, timeline::cost, timeline::usage};
+use haft_present::{
+    safe,
+    timeline::{cost, rounded_usd, usage},
+};
 use haft_stage::LocalStage;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -140,7 +143,7 @@ impl SessionExport<'_> {
             "changes": changes,
             "rounds": self.rounds(entries),
             "usage": usage,
-            "cost_usd": cost(entries, self.price),
+            "cost_usd": cost(entries, self.price).map(rounded_usd),
         });
         safe::json(&timeline.to_string())
             .replace('<', "\\u003c")
@@ -156,7 +159,7 @@ impl SessionExport<'_> {
             let Fact::Replied { usage, .. } = &entry.fact else { return None };
             let price = models.price(self.price);
             let mut round = json!(usage);
-            round["cost_usd"] = json!(price.map(|price| price.cost(*usage)));
+            round["cost_usd"] = json!(price.map(|price| rounded_usd(price.cost(*usage))));
             Some(round)
         };
         entries.iter().filter_map(round).collect()

@@ -76,8 +76,7 @@ fn a_limit_on_money_needs_a_price() {
     std::fs::write(folder.join("config.toml"), price).unwrap();
     let ran = place.run(&arguments);
     let object: Value = serde_json::from_str(&ran.out).unwrap();
-    let cost = object["cost_usd"].as_f64().unwrap();
-    assert!(ran.code == 0 && (cost - 0.076).abs() < 1e-9, "{ran:?}");
+    assert_eq!((ran.code, &object["cost_usd"]), (0, &json!(0.076)), "{ran:?}");
     assert_eq!(object["usage"]["cache_read"], json!(10_000));
     // What it went to stands below what was said and done.
     let shown = place.run(&["sessions", "show", object["session"].as_str().unwrap()]).out;

@@ -421,12 +421,13 @@ fn a_turn_of_a_role_with_a_budget_ends_when_it_is_spent() {
     let roles = "[serve.roles.poor]\nmay = [\"view\", \"prompt\"]\nmax_cost = 0.5\n";
     place.configure(&format!("{roles}[models.\"{model}\"]\nprice = {{ input = 3.0, output = 15.0 }}\n"));
     let server = Serving::start(&place, &["--model", &model, "--permission", "ask"]);
-    for (role, outcome) in [("poor", "budget"), ("member", "finished")] {
+    for (role, outcome, cost) in [("poor", "budget", 3.000_015), ("member", "finished", 6.000_03)] {
         let client = add(&place, &server, role, role);
         let id = client.session();
         let ended =
             client.ask(&format!("POST /v1/sessions/{id}/prompt"), &json!({"text": "go", "wait": true}));
-        assert_eq!(ended.json()["outcome"], outcome, "{ended:?}");
+        let ended = ended.json();
+        assert_eq!((&ended["outcome"], &ended["cost_usd"]), (&json!(outcome), &json!(cost)), "{ended}");
     }
 }
 
