@@ -345,7 +345,7 @@ impl Logins {
 
     /// Lets the user of these claims in, and returns a token.
     async fn open(&self, claims: &IdClaims) -> Result<String, LoginError> {
-        let name = self.name(claims)?;
+        let name = name(self.settings.claim.as_deref().unwrap_or("email"), claims)?;
         let opened = self.open_as(claims, &name).await;
         if opened.as_ref().is_err_and(|error| error.status == StatusCode::FORBIDDEN) {
             self.accounts.log_refusal(name).await?;
@@ -362,22 +362,6 @@ impl Logins {
         self.accounts.let_in(claimed, &self.roles, length).await
     }
 
-    fn name(&self, claims: &IdClaims) -> Result<String, LoginError> {
-        let claim = self.settings.claim.as_deref().unwrap_or("email");
-        let found = match claim {
-            "email" if claims.email_verified() != Some(true) => {
-                return Err(LoginError::refused("the provider has not verified the e-mail address"));
-            }
-            "email" => claims.email().map(|email| email.as_str().to_ascii_lowercase()),
-            "sub" => Some(claims.subject().as_str().to_owned()),
-            "preferred_username" => claims.preferred_username().map(|name| name.as_str().to_owned()),
-            other => claims.additional_claims().all.get(other).and_then(Value::as_str).map(str::to_owned),
-        };
-        found.filter(|name| users::is_name(name)).ok_or_else(|| {
-            LoginError::refused(format!("the claim `{claim}` holds no name that a user can have"))
-        })
-    }
-
     fn role(&self, claims: &IdClaims, name: &str) -> Result<String, LoginError> {
         let given =
             self.settings.group_claim.as_ref().and_then(|claim| claims.additional_claims().all.get(claim));
@@ -390,6 +374,28 @@ impl Logins {
         mapped.or(self.settings.role.as_ref()).cloned().ok_or_else(|| {
             LoginError::refused(format!("`{name}` is in no group that has a role on this server"))
         })
+    }
+}
+
+/// The name of the user, as the claim has it.
+fn name(claim: &str, claims: &IdClaims) -> Result<String, LoginError> {
+    let found = match claim {
+        "email" => claims.email().map(|email| email.as_str().to_ascii_lowercase()),
+        "sub" => Some(claims.subject().as_str().to_owned()),
+        "preferred_username" => claims.preferred_username().map(|name| name.as_str().to_owned()),
+        other => claims.additional_claims().all.get(other).and_then(Value::as_str).map(str::to_owned),
+    };
+    match found {
+        None if claim == "email" => Err(LoginError::refused(
+            "the ID token of the provider has no claim `email`; the person who runs the server can ask for the scope \
+             `email` (`scopes`), or name another claim (`claim`)",
+        )),
+        Some(_) if claim == "email" && claims.email_verified() != Some(true) => {
+            Err(LoginError::refused("the provider has not verified the e-mail address"))
+        }
+        found => found.filter(|name| users::is_name(name)).ok_or_else(|| {
+            LoginError::refused(format!("the claim `{claim}` holds no name that a user can have"))
+        }),
     }
 }
 
@@ -460,4 +466,32 @@ async fn callback(
     // Browsers send no part behind `#`; the page takes it out of the address.
     let done = format!("{COOKIE_NAME}=; Path={BEGIN}; Max-Age=0; HttpOnly; SameSite=Lax");
     Ok((StatusCode::SEE_OTHER, [(LOCATION, format!("/#token={token}")), (SET_COOKIE, done)]).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // H-93
+    #[test]
+    fn a_name_that_the_provider_does_not_vouch_for_is_refused_with_the_reason() {
+        let missing = "the ID token of the provider has no claim `email`; the person who runs the server can ask for \
+                       the scope `email` (`scopes`), or name another claim (`claim`)";
+        let unverified = "the provider has not verified the e-mail address";
+        for (more, expected) in [
+            (json!({}), Err(missing)),
+            (json!({"email": "Ann@example.org"}), Err(unverified)),
+            (json!({"email": "Ann@example.org", "email_verified": false}), Err(unverified)),
+            (json!({"email": "Ann@example.org", "email_verified": true}), Ok("ann@example.org")),
+            // Some providers send it so.
+            (json!({"email": "Ann@example.org", "email_verified": "true"}), Ok("ann@example.org")),
+            (json!({"email": "Ann@example.org", "email_verified": "false"}), Err(unverified)),
+        ] {
+            let mut claims = json!({"iss": "https://id.example", "sub": "1", "aud": ["haft"], "exp": 2, "iat": 1});
+            claims.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let claims: IdClaims = serde_json::from_value(claims).unwrap();
+            let found = name("email", &claims).map_err(|error| error.message);
+            assert_eq!(found.as_deref().map_err(String::as_str), expected, "{more}");
+        }
+    }
 }
