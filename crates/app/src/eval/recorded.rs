@@ -25,7 +25,7 @@ pub(super) fn sessions_in(app: &App, workspace: &Path) -> Vec<SessionId> {
             && session.forked_from.is_none()
             && ![NO_MODEL, direct::MODEL].contains(&session.model.as_str())
     };
-    app.home().page(None, usize::MAX, is_wanted).into_iter().map(|session| session.id).collect()
+    app.home().page(None, usize::MAX, is_wanted, |_| {}).into_iter().map(|session| session.id).collect()
 }
 
 /// The session `id` as a task that begins in the repository of `workspace`. `check`: the command that says whether it is

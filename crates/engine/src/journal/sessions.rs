@@ -90,16 +90,25 @@ impl Home {
     }
 
     /// Up to `most` of the sessions that `wanted` picks, the newest first, behind the session `behind`. Of those that are
-    /// not reached nothing is read.
+    /// not reached nothing is read. `unreadable` is told why a session that is reached cannot be read.
     pub fn page(
         &self,
         behind: Option<&SessionId>,
         most: usize,
         wanted: impl Fn(&Summary) -> bool,
+        unreadable: impl FnMut(JournalError),
     ) -> Vec<Summary> {
         let is_behind = |name: &String| behind.is_none_or(|behind| *name < behind.0);
         let names = self.names().into_iter().rev().filter(is_behind);
-        names.filter_map(|name| self.summary(SessionId(name))).filter(wanted).take(most).collect()
+        self.summaries(names, unreadable).filter(wanted).take(most).collect()
+    }
+
+    fn summaries(
+        &self,
+        names: impl Iterator<Item = String>,
+        mut unreadable: impl FnMut(JournalError),
+    ) -> impl Iterator<Item = Summary> {
+        names.filter_map(move |name| self.read_summary(SessionId(name)).map_err(&mut unreadable).ok().flatten())
     }
 
     /// Whether this is the ID of a session.
@@ -109,8 +118,12 @@ impl Home {
 
     /// All sessions that can be read, newest first.
     pub fn list(&self) -> Vec<Summary> {
-        let summaries = self.names().into_iter().rev().filter_map(|name| self.summary(SessionId(name)));
-        let mut summaries: Vec<Summary> = summaries.collect();
+        self.list_telling(|_| {})
+    }
+
+    /// The same. `unreadable` is told why each of the others cannot be read.
+    pub fn list_telling(&self, unreadable: impl FnMut(JournalError)) -> Vec<Summary> {
+        let mut summaries: Vec<Summary> = self.summaries(self.names().into_iter().rev(), unreadable).collect();
         // Older names only tell the second.
         summaries.sort_by_key(|session| Reverse(session.opened_at));
         summaries
@@ -243,13 +256,17 @@ impl Home {
 
     /// One line of a list. `None` if the session cannot be read.
     pub fn summary(&self, id: SessionId) -> Option<Summary> {
+        self.read_summary(id).ok()?
+    }
+
+    /// The same, with an error where the journal is that of a newer Haft, or cannot be opened.
+    pub fn read_summary(&self, id: SessionId) -> Result<Option<Summary>, JournalError> {
         let journal = self.journal(&id);
         let name = self.name(&id);
-        let known = Summary::read(id, &journal)?;
-        Some(match name {
+        Ok(Summary::read(id, &journal)?.map(|known| match name {
             Some(name) => Summary { title: name.clone(), name: Some(name), ..known },
             None => known,
-        })
+        }))
     }
 
     pub(super) fn journal(&self, id: &SessionId) -> PathBuf {

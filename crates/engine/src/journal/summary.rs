@@ -1,5 +1,6 @@
 //! [`Summary`]: one line of a list of sessions, read off the beginning and the end of a journal: what lies between may
 //! be long.
+use super::JournalError;
 use haft_core::{
     Entry, Fact, Forked, SessionId, SessionOpened, event::JOURNAL_VERSION, line::is_one_of, text_of,
 };
@@ -38,13 +39,27 @@ pub struct Summary {
 
 impl Summary {
     /// Of the session `id` with this journal. `None` if it has no readable entries.
-    pub(crate) fn read(id: SessionId, journal: &Path) -> Option<Self> {
-        let mut reader = BufReader::new(File::open(journal).ok()?);
-        let (opened_at, opened) = first_fact(&mut reader)?;
-        let SessionOpened { version, workspace, model, delegated_by, forked_from, user, .. } = opened;
-        if version > JOURNAL_VERSION {
-            return None;
+    ///
+    /// # Errors
+    /// Fails where the journal is that of a newer Haft, or cannot be opened.
+    pub(crate) fn read(id: SessionId, journal: &Path) -> Result<Option<Self>, JournalError> {
+        let path = || journal.to_owned();
+        let file = match File::open(journal) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(|source| JournalError::Io { action: "open", path: path(), source })?,
+        };
+        let mut reader = BufReader::new(file);
+        match first_fact(&mut reader) {
+            Some((_, SessionOpened { version, .. })) if version > JOURNAL_VERSION => {
+                Err(JournalError::Newer { path: path(), found: version })
+            }
+            first => Ok(first.and_then(|first| Self::of(id, first, reader))),
         }
+    }
+
+    /// Of the session `id` that begins with `opened`; `reader` has its other lines.
+    fn of(id: SessionId, (opened_at, opened): (u64, SessionOpened), mut reader: BufReader<File>) -> Option<Self> {
+        let SessionOpened { workspace, model, delegated_by, forked_from, user, .. } = opened;
         let title = first_prompt(&mut reader);
         let title = title.trim_start().lines().next().unwrap_or_default().chars().take(60).collect();
         let last = last_entry(&mut reader.into_inner()).ok()??;

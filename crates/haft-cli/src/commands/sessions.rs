@@ -110,7 +110,14 @@ fn rename(home: &Home, id: &str, name: &str, json: bool) -> Result<Exit, Failure
 const MODEL: usize = 32;
 
 fn list(cli: &CliContext, home: &Home, json: bool) -> Result<Exit, Failure> {
-    let sessions = home.list();
+    let mut unreadable = Vec::new();
+    let sessions = home.list_telling(|error| unreadable.push(error.to_string()));
+    if let [first, more @ ..] = &unreadable[..] {
+        let are = if more.is_empty() { "is" } else { "are" };
+        let first_of_them = if more.is_empty() { "" } else { "the first of them: " };
+        let count = unreadable.len();
+        cli.warn(format!("{count} of the sessions cannot be read and {are} left out: {first_of_them}{first}"));
+    }
     if json {
         return list_json(&sessions);
     }

@@ -88,6 +88,9 @@ pub(crate) struct SessionPage {
     sessions: Vec<SessionRow>,
     /// Value of `after` for the next page; `null` on the last one
     next: Option<String>,
+    /// Why sessions are left out whose journals cannot be read; only for clients that see the sessions of all
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unreadable: Vec<String>,
 }
 
 /// A session with its settings
@@ -210,9 +213,17 @@ pub(crate) async fn list(context: Context, Asked(which): Asked<SessionFilter>) -
                 && hub.shows(&session.workspace, &session.id)
                 && status.is_none_or(|status| hub.state(&session.id) == status)
         };
-        let found = hub.home().page(after.as_ref(), limit + 1, is_wanted);
+        let mut unreadable = Vec::new();
+        let found = hub.home().page(after.as_ref(), limit + 1, is_wanted, |error| {
+            hub.warn_once(error.to_string());
+            unreadable.push(error.to_string());
+        });
+        if hub.user().is_some_and(|user| !user.role.sees_all()) {
+            // They may be those of others.
+            unreadable.clear();
+        }
         let (found, next) = pages::page(found, limit, |session| session.id.0.clone());
-        Ok(SessionPage { sessions: found.into_iter().map(|session| row(hub, session)).collect(), next })
+        Ok(SessionPage { sessions: found.into_iter().map(|session| row(hub, session)).collect(), next, unreadable })
     });
     page.await.map(Json)
 }
@@ -247,7 +258,7 @@ async fn detail(hub: &Hub, id: &str) -> Answer<SessionDetail> {
     let (hub, id) = (hub.clone(), id.to_owned());
     blocking(move || {
         let known = hub.find(&id)?;
-        let Some(summary) = hub.home().summary(known.id.clone()) else {
+        let Some(summary) = hub.home().read_summary(known.id.clone())? else {
             return Err(ApiError::failed(format!("cannot read the session `{id}`")));
         };
         let live = hub.live(&known.id);

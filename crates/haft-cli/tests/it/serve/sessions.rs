@@ -265,6 +265,38 @@ fn a_client_that_has_read_more_than_there_is_starts_anew() {
 }
 
 #[test]
+fn a_session_of_a_newer_version_is_named_where_it_is_left_out() {
+    let place = Place::new();
+    let model = place.script("model", &[json!({"say": "One."})]);
+    assert_eq!(place.run(&["run", "--model", &model, "go"]).code, 0);
+    let journal = place.journal();
+    let text = std::fs::read_to_string(&journal).unwrap();
+    let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let version = format!("\"version\":{}", first["version"]);
+    std::fs::write(&journal, text.replacen(&version, "\"version\":9999", 1)).unwrap();
+    let id = journal.parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
+    let mut server = Serving::start(&place, &["--model", &model]);
+    let other = server.session("{}");
+    let why = "has version 9999, and this Haft supports at most";
+    let shown = server.ask(&format!("GET /v1/sessions/{id}"), "");
+    assert!(shown.status == 500 && shown.body.contains(why), "{shown:?}");
+    for _ in 0..2 {
+        let list = server.ask("GET /v1/sessions", "").json();
+        assert_eq!(list["sessions"][0]["id"], json!(other), "{list}");
+        assert_eq!(list["sessions"].as_array().unwrap().len(), 1, "{list}");
+        assert!(list["unreadable"][0].as_str().unwrap().contains(why), "{list}");
+    }
+    server.stop();
+    let said: Vec<String> =
+        std::iter::from_fn(|| Some(server.line()).filter(|line| !line.is_empty())).collect();
+    assert_eq!(said.iter().filter(|line| line.contains(why)).count(), 1, "{said:?}");
+    let listed = place.run(&["sessions", "list"]);
+    assert!(listed.code == 0 && listed.out.contains(&other) && !listed.out.contains(&id), "{listed:?}");
+    let told = listed.err.contains("1 of the sessions cannot be read and is left out: ");
+    assert!(told && listed.err.contains(why), "{listed:?}");
+}
+
+#[test]
 fn a_turn_that_the_end_of_the_server_cut_off_is_continued() {
     let place = Place::new();
     let model = place.script("model", &[slowly(), json!({"expect": "cut off", "say": "Done."})]);
