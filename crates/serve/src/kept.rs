@@ -1,8 +1,10 @@
-//! [`KeptJob`]: a job of a fleet, as its database keeps it.
-use haft_core::{Entry, Hash, Secrets, changed, line};
-use haft_engine::Recorded;
+//! [`KeptSession`] and [`KeptJob`]: a session as it lies on disk, and a job of a fleet as its database keeps it.
+use haft_app::App;
+use haft_core::{Entry, Hash, Secrets, SessionId, SessionOpened, Stage, changed, line};
+use haft_engine::{JournalError, Recorded};
 use haft_fleet::{Database, FleetError};
-use std::{collections::HashMap, io, sync::Arc};
+use haft_stage::LocalStage;
+use std::{collections::HashMap, io, path::Path, sync::Arc};
 
 /// Entries of a job, with some contents that they name.
 pub(crate) struct KeptJob {
@@ -45,5 +47,37 @@ impl KeptJob {
         let hashes: Vec<String> = states.map(|state| state.hash.0.clone()).collect();
         let contents = haft_fleet::contents(database, id, &hashes).await?.into_iter().collect();
         Ok(Self { entries, contents })
+    }
+}
+
+/// A session as it lies on disk.
+pub(crate) struct KeptSession {
+    entries: Vec<Arc<Entry>>,
+    contents: LocalStage,
+    secrets: Secrets,
+}
+
+impl KeptSession {
+    /// Reads what is recorded by now, also of a session that another process has open.
+    pub(crate) fn read(app: &App, id: &SessionId) -> Result<Self, JournalError> {
+        let home = app.home();
+        let entries = home.peek(&id.0)?;
+        let opened = SessionOpened::of(&entries);
+        let secrets = app.secrets(opened.map_or(Path::new("/"), |opened| &opened.workspace));
+        Ok(Self { entries, contents: LocalStage::new(home.contents(id)), secrets })
+    }
+}
+
+impl Recorded for KeptSession {
+    fn entries(&self) -> Vec<Arc<Entry>> {
+        self.entries.clone()
+    }
+
+    fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
+        self.contents.content(hash)
+    }
+
+    fn secrets(&self) -> Secrets {
+        self.secrets.clone()
     }
 }

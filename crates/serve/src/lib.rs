@@ -22,7 +22,7 @@
 //! | `page` | the page at `/`, and a session as one file with that page in it |
 //! | `readiness` | whether the server could take a prompt, for `/readyz` |
 //! | `router` | all routes, and the description that is made of them |
-//! | `kept` | a job of a fleet, as its database keeps it |
+//! | `kept` | a session as it lies on disk, and a job of a fleet as its database keeps it |
 //! | `fleet` | jobs of many machines; this process runs none of them |
 //! | `server` | accepts connections, and shuts down |
 //! | `socket` | the lines of a session over a WebSocket |

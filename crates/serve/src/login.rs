@@ -487,7 +487,8 @@ mod tests {
             (json!({"email": "Ann@example.org", "email_verified": "true"}), Ok("ann@example.org")),
             (json!({"email": "Ann@example.org", "email_verified": "false"}), Err(unverified)),
         ] {
-            let mut claims = json!({"iss": "https://id.example", "sub": "1", "aud": ["haft"], "exp": 2, "iat": 1});
+            let mut claims =
+                json!({"iss": "https://id.example", "sub": "1", "aud": ["haft"], "exp": 2, "iat": 1});
             claims.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
             let claims: IdClaims = serde_json::from_value(claims).unwrap();
             let found = name("email", &claims).map_err(|error| error.message);

@@ -258,9 +258,12 @@ impl TimelineFold {
             Item::Denied { reason } => TimelineItem::Denied { reason },
             Item::Failure { message, hint } => TimelineItem::Failure { message, hint },
             Item::Rewound { .. } => return TimelineItem::rewound(fact).into_iter().collect(),
-            Item::Ended { outcome, rounds, usage, cost_usd, .. } => {
-                TimelineItem::Ended { outcome: outcome.into(), rounds, usage: usage.into(), cost_usd: cost_usd.map(rounded_usd) }
-            }
+            Item::Ended { outcome, rounds, usage, cost_usd, .. } => TimelineItem::Ended {
+                outcome: outcome.into(),
+                rounds,
+                usage: usage.into(),
+                cost_usd: cost_usd.map(rounded_usd),
+            },
             Item::Replied { parts } => return self.replied(parts),
             Item::Started { call, .. } => TimelineItem::CallStarted { call: call.0 },
             Item::Changed { call, changes, .. } => TimelineItem::changed(call, &changes),

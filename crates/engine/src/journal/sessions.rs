@@ -108,7 +108,9 @@ impl Home {
         names: impl Iterator<Item = String>,
         mut unreadable: impl FnMut(JournalError),
     ) -> impl Iterator<Item = Summary> {
-        names.filter_map(move |name| self.read_summary(SessionId(name)).map_err(&mut unreadable).ok().flatten())
+        names.filter_map(move |name| {
+            self.read_summary(SessionId(name)).map_err(&mut unreadable).ok().flatten()
+        })
     }
 
     /// Whether this is the ID of a session.
@@ -123,7 +125,8 @@ impl Home {
 
     /// The same. `unreadable` is told why each of the others cannot be read.
     pub fn list_telling(&self, unreadable: impl FnMut(JournalError)) -> Vec<Summary> {
-        let mut summaries: Vec<Summary> = self.summaries(self.names().into_iter().rev(), unreadable).collect();
+        let mut summaries: Vec<Summary> =
+            self.summaries(self.names().into_iter().rev(), unreadable).collect();
         // Older names only tell the second.
         summaries.sort_by_key(|session| Reverse(session.opened_at));
         summaries

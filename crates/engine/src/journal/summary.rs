@@ -58,7 +58,11 @@ impl Summary {
     }
 
     /// Of the session `id` that begins with `opened`; `reader` has its other lines.
-    fn of(id: SessionId, (opened_at, opened): (u64, SessionOpened), mut reader: BufReader<File>) -> Option<Self> {
+    fn of(
+        id: SessionId,
+        (opened_at, opened): (u64, SessionOpened),
+        mut reader: BufReader<File>,
+    ) -> Option<Self> {
         let SessionOpened { workspace, model, delegated_by, forked_from, user, .. } = opened;
         let title = first_prompt(&mut reader);
         let title = title.trim_start().lines().next().unwrap_or_default().chars().take(60).collect();

@@ -116,7 +116,9 @@ fn list(cli: &CliContext, home: &Home, json: bool) -> Result<Exit, Failure> {
         let are = if more.is_empty() { "is" } else { "are" };
         let first_of_them = if more.is_empty() { "" } else { "the first of them: " };
         let count = unreadable.len();
-        cli.warn(format!("{count} of the sessions cannot be read and {are} left out: {first_of_them}{first}"));
+        cli.warn(format!(
+            "{count} of the sessions cannot be read and {are} left out: {first_of_them}{first}"
+        ));
     }
     if json {
         return list_json(&sessions);

@@ -136,7 +136,8 @@ impl OutboxFilter {
 pub(crate) async fn all(context: Context, Asked(which): Asked<OutboxFilter>) -> Answer<Json<OutboxRows>> {
     let rows = blocking(move || {
         let hub = &context.hub;
-        let shown = hub.home().page(None, usize::MAX, |session| hub.shows(&session.workspace, &session.id), |_| {});
+        let shown =
+            hub.home().page(None, usize::MAX, |session| hub.shows(&session.workspace, &session.id), |_| {});
         let mut titles: HashMap<_, _> =
             shown.into_iter().map(|session| (session.id, session.title)).collect();
         let items = hub.settings().app.outbox_of(titles.keys().cloned().collect::<Vec<_>>());

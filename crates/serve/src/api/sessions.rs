@@ -223,7 +223,11 @@ pub(crate) async fn list(context: Context, Asked(which): Asked<SessionFilter>) -
             unreadable.clear();
         }
         let (found, next) = pages::page(found, limit, |session| session.id.0.clone());
-        Ok(SessionPage { sessions: found.into_iter().map(|session| row(hub, session)).collect(), next, unreadable })
+        Ok(SessionPage {
+            sessions: found.into_iter().map(|session| row(hub, session)).collect(),
+            next,
+            unreadable,
+        })
     });
     page.await.map(Json)
 }

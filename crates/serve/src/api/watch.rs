@@ -7,6 +7,7 @@ use super::{
 use crate::{
     error::{Answer, ApiError, ErrorBody},
     follow::{self, Followed, Message, Start, View},
+    kept::KeptSession,
     timeline::{TimelineUpdate, updates},
 };
 use axum::{Json, http::HeaderMap, response::Response};
@@ -235,8 +236,14 @@ pub(crate) struct Line {
     responses((status = OK, body = Vec<PendingRequest>), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn asked(context: Context, Id(id): Id) -> Answer<Json<Vec<PendingRequest>>> {
     let known = context.hub.find(&id)?;
-    let Some(session) = context.hub.live(&known.id) else { return Ok(Json(Vec::new())) };
-    let waiting = blocking(move || Ok(waiting(&session)));
+    let hub = context.hub.clone();
+    let waiting = blocking(move || match hub.live(&known.id) {
+        Some(session) => Ok(waiting(&session)),
+        None if hub.home().is_open(&known.id) => {
+            Ok(waiting(&KeptSession::read(&hub.settings().app, &known.id)?))
+        }
+        None => Ok(Vec::new()),
+    });
     waiting.await.map(Json)
 }
 

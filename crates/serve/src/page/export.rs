@@ -4,22 +4,20 @@
 //! escape this: no script and no style but those with the given hashes, no address, no markup from a script.
 use crate::{
     api::watch::{FileLines, files},
+    kept::KeptSession,
     timeline::updates,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use haft_app::{App, Failure, config::Settings, model};
-use haft_core::{
-    Changed, Entry, Fact, Hash, Part, Price, Secrets, SessionOpened, Stage, TurnModels, active_path, text_of,
-};
+use haft_core::{Changed, Entry, Fact, Part, Price, SessionOpened, TurnModels, active_path, text_of};
 use haft_engine::Recorded;
 use haft_present::{
     safe,
     timeline::{cost, rounded_usd, usage},
 };
-use haft_stage::LocalStage;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
-use std::{fmt::Write, io, path::Path, sync::Arc};
+use std::{fmt::Write, path::Path, sync::Arc};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -48,33 +46,10 @@ const MAX_DIFF_LINES: usize = 2_000;
 pub fn export_html(app: &App, id: &str) -> Result<String, Failure> {
     let home = app.home();
     let id = home.find(id)?;
-    let entries = home.peek(&id.0)?;
-    let opened = SessionOpened::of(&entries);
-    let price = opened.and_then(|opened| price(app, &opened.workspace, &opened.model));
-    let secrets = app.secrets(opened.map_or(Path::new("/"), |opened| &opened.workspace));
-    let session = Kept { entries, contents: LocalStage::new(home.contents(&id)), secrets };
+    let session = KeptSession::read(app, &id)?;
+    let entries = session.entries();
+    let price = SessionOpened::of(&entries).and_then(|opened| price(app, &opened.workspace, &opened.model));
     Ok(SessionExport { session: &session, name: home.name(&id), price }.html())
-}
-
-/// A session as it lies on disk.
-struct Kept {
-    entries: Vec<Arc<Entry>>,
-    contents: LocalStage,
-    secrets: Secrets,
-}
-
-impl Recorded for Kept {
-    fn entries(&self) -> Vec<Arc<Entry>> {
-        self.entries.clone()
-    }
-
-    fn content(&self, hash: &Hash) -> io::Result<Vec<u8>> {
-        self.contents.content(hash)
-    }
-
-    fn secrets(&self) -> Secrets {
-        self.secrets.clone()
-    }
 }
 
 /// A session can be read even if the configuration cannot.

@@ -6,6 +6,7 @@ mod attach;
 mod highlight;
 mod idempotency;
 mod jobs;
+mod journals;
 mod lists;
 mod openai;
 mod outbox;

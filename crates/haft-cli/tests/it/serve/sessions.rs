@@ -238,65 +238,6 @@ fn events_go_on_where_a_client_stopped() {
 }
 
 #[test]
-fn a_client_that_has_read_more_than_there_is_starts_anew() {
-    let place = Place::new();
-    let model = place.script("model", &[json!({"say": "One."})]);
-    let server = Serving::start(&place, &["--model", &model]);
-    let id = server.session("{}");
-    let path = format!("/v1/sessions/{id}/events");
-    let mut events = server.follow(&id, "last-event-id: 50\r\n");
-    assert_eq!(events.next(), Some(json!({"from": 0})));
-    post(&server, &id, "prompt", &json!({"text": "1"}));
-    let all = events.until("turn_ended");
-    assert!(all[0]["type"] == "session_opened" && all[0]["seq"] == 0, "{all:?}");
-    let token = format!("Bearer {}", server.token);
-    let head = [("host", server.host.as_str()), ("authorization", &token), ("last-event-id", "abc")];
-    let refused = server.with(&format!("GET {path}"), &head, "");
-    assert_eq!((refused.status, refused.error()), (400, "invalid_request".into()), "{refused:?}");
-    assert!(refused.body.contains("`Last-Event-ID` is `abc`, which is no entry"), "{refused:?}");
-    let refused = server.ask(&format!("GET {path}?from=50"), "");
-    assert_eq!((refused.status, refused.error()), (400, "invalid_request".into()), "{refused:?}");
-    assert!(refused.body.contains("the session ends before the entry 50"), "{refused:?}");
-    let refused = server.stream(&format!("/v1/events?follow={id}:50"), "").next().unwrap();
-    assert_eq!((&refused["follow"], &refused["error"]["type"]), (&json!(0), &json!("invalid_request")));
-    // The next entry is not there yet.
-    let next = all.last().unwrap()["seq"].as_u64().unwrap() + 1;
-    server.stream(&format!("{path}?from={next}"), "");
-}
-
-#[test]
-fn a_session_of_a_newer_version_is_named_where_it_is_left_out() {
-    let place = Place::new();
-    let model = place.script("model", &[json!({"say": "One."})]);
-    assert_eq!(place.run(&["run", "--model", &model, "go"]).code, 0);
-    let journal = place.journal();
-    let text = std::fs::read_to_string(&journal).unwrap();
-    let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
-    let version = format!("\"version\":{}", first["version"]);
-    std::fs::write(&journal, text.replacen(&version, "\"version\":9999", 1)).unwrap();
-    let id = journal.parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
-    let mut server = Serving::start(&place, &["--model", &model]);
-    let other = server.session("{}");
-    let why = "has version 9999, and this Haft supports at most";
-    let shown = server.ask(&format!("GET /v1/sessions/{id}"), "");
-    assert!(shown.status == 500 && shown.body.contains(why), "{shown:?}");
-    for _ in 0..2 {
-        let list = server.ask("GET /v1/sessions", "").json();
-        assert_eq!(list["sessions"][0]["id"], json!(other), "{list}");
-        assert_eq!(list["sessions"].as_array().unwrap().len(), 1, "{list}");
-        assert!(list["unreadable"][0].as_str().unwrap().contains(why), "{list}");
-    }
-    server.stop();
-    let said: Vec<String> =
-        std::iter::from_fn(|| Some(server.line()).filter(|line| !line.is_empty())).collect();
-    assert_eq!(said.iter().filter(|line| line.contains(why)).count(), 1, "{said:?}");
-    let listed = place.run(&["sessions", "list"]);
-    assert!(listed.code == 0 && listed.out.contains(&other) && !listed.out.contains(&id), "{listed:?}");
-    let told = listed.err.contains("1 of the sessions cannot be read and is left out: ");
-    assert!(told && listed.err.contains(why), "{listed:?}");
-}
-
-#[test]
 fn a_turn_that_the_end_of_the_server_cut_off_is_continued() {
     let place = Place::new();
     let model = place.script("model", &[slowly(), json!({"expect": "cut off", "say": "Done."})]);
