@@ -2,7 +2,7 @@
 mod start;
 
 use crate::{
-    journal::{JournalError, ownership},
+    journal::{Journal, JournalError, ownership},
     session::{EngineError, Session, shared::Shared, tree::Caller},
     setup::{Agent, Setup},
     socket::{self, Dial},
@@ -88,7 +88,8 @@ impl Engine {
             Some(id) => home.create_as(&id).map(|journal| (id, journal))?,
             None => home.create()?,
         };
-        start(&self.0, id, agent, journal, above)
+        let folder = home.folder(&id);
+        start(&self.0, id, agent, journal, above).inspect_err(|_| Journal::discard(&folder))
     }
 
     /// A session that exists, by its name or the beginning of it. What a crash left half-done is put in order

@@ -41,7 +41,10 @@ use std::{
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, OnceLock, Weak},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
     time::SystemTime,
 };
@@ -79,6 +82,8 @@ struct Inner {
     damage: Vec<String>,
     closed: CancellationToken,
     failure: OnceLock<String>,
+    /// An entry could not be written, or did not survive.
+    is_unwritten: AtomicBool,
     /// What is neither recorded nor shown.
     secrets: Hidden,
     /// Where else all of it stands.
@@ -131,7 +136,22 @@ impl Journal {
             let path = folder.join(FILE_NAME);
             JournalError::Io { action: "create", path, source }
         })?;
-        Self::open_with(folder, File::options().create_new(true).mode(0o600))
+        let made = Self::open_with(folder, File::options().create_new(true).mode(0o600));
+        if made.is_err() {
+            Self::discard(folder);
+        }
+        made
+    }
+
+    /// Removes the folder of a session that could not begin: it has no entry.
+    pub(crate) fn discard(folder: &Path) {
+        let journal = folder.join(FILE_NAME);
+        if fs::metadata(&journal).is_ok_and(|file| file.len() > 0) {
+            return;
+        }
+        let _it_may_not_be_there = fs::remove_file(&journal);
+        // What else lies there stays.
+        let _it_may_be_left = fs::remove_dir(folder);
     }
 
     /// Opens `folder/journal.jsonl` for writing.
@@ -173,10 +193,21 @@ impl Journal {
 
     fn of(path: PathBuf, state: State, damage: Vec<String>) -> Self {
         let (events, closed) = (broadcast::channel(MAX_LIVE_UPDATES).0, CancellationToken::new());
-        let (failure, secrets) = (OnceLock::new(), Hidden::default());
+        let (failure, is_unwritten, secrets) = (OnceLock::new(), AtomicBool::new(false), Hidden::default());
         let (replica, observer) = (OnceLock::new(), OnceLock::new());
         let state = Mutex::new(state);
-        Self(Arc::new(Inner { path, state, events, damage, closed, failure, secrets, replica, observer }))
+        Self(Arc::new(Inner {
+            path,
+            state,
+            events,
+            damage,
+            closed,
+            failure,
+            is_unwritten,
+            secrets,
+            replica,
+            observer,
+        }))
     }
 
     /// Whether another process writes it.
@@ -248,7 +279,7 @@ impl Journal {
         entry.chain = Some(chain.to_string());
         let (entry, line) = (Arc::new(entry), line + "\n");
         let written = state.file.as_mut().map_or_else(|| Err(not_ours()), |held| held.write(line.as_bytes()));
-        written.map_err(|error| self.io("write", error))?;
+        written.map_err(|error| self.unwritten("write", error))?;
         state.chain = chain;
         if let Some(replica) = self.0.replica.get() {
             replica.append(entry.seq, &line);
@@ -278,9 +309,9 @@ impl Journal {
     /// On return every entry so far survives a power cut, and stands in the replica where there is one.
     pub(crate) async fn sync(&self) -> Result<(), JournalError> {
         let file = self.held_file()?;
-        sync_data(file).await.map_err(|error| self.io("sync", error))?;
+        sync_data(file).await.map_err(|error| self.unwritten("sync", error))?;
         match self.0.replica.get() {
-            Some(replica) => replica.sync().await.map_err(|error| self.io("sync", error)),
+            Some(replica) => replica.sync().await.map_err(|error| self.unwritten("sync", error)),
             None => Ok(()),
         }
     }
@@ -394,6 +425,16 @@ impl Journal {
         let state = self.lock();
         let place = |seq: Seq| state.entries.partition_point(|entry| entry.seq < seq);
         state.entries.get(place(from)..place(to)).unwrap_or_default().to_vec()
+    }
+
+    /// Whether it closed because an entry could not be written.
+    pub fn could_not_write(&self) -> bool {
+        self.0.is_unwritten.load(Ordering::Acquire)
+    }
+
+    fn unwritten(&self, action: &'static str, source: io::Error) -> JournalError {
+        self.0.is_unwritten.store(true, Ordering::Release);
+        self.io(action, source)
     }
 
     fn io(&self, action: &'static str, source: io::Error) -> JournalError {

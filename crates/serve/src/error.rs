@@ -95,6 +95,13 @@ impl ApiError {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message).suggest("send the request again")
     }
 
+    /// What was said cannot be recorded.
+    pub(crate) fn unrecorded(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, "not_recorded", message).suggest(
+            "ask the person who runs the server to free some space, then send the request again: what was recorded is kept",
+        )
+    }
+
     /// It was tried and did not work.
     pub(crate) fn failed(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", message)
@@ -161,6 +168,9 @@ impl From<JournalError> for ApiError {
             | JournalError::NoName { .. }
             | JournalError::NoFork { .. } => Self::wrong(message),
             error if error.is_out_of_files() => Self::away(message),
+            JournalError::Io { action: "create" | "write" | "sync" | "name", .. } => {
+                return Self::unrecorded(message);
+            }
             JournalError::Newer { .. } | JournalError::Unreadable { .. } | JournalError::Io { .. } => {
                 Self::failed(message)
             }

@@ -19,7 +19,7 @@ use chosen::Chosen;
 use engines::Engines;
 use futures::{Stream, StreamExt, stream::BoxStream};
 use haft_core::{Command, Event, Fact, JobSpec, Seq, SessionId, SessionOpened};
-use haft_engine::{Engine, Home, RemoteClients, Session};
+use haft_engine::{Engine, EngineError, Home, JournalError, RemoteClients, Session};
 use haft_process::give_memory_back;
 use held::{Held, Opened};
 use now::Now;
@@ -331,7 +331,12 @@ impl Hub {
         let engine = self.engines().get(&place).await?;
         self.check_agent(&engine, agent)?;
         self.make_room()?;
-        let session = engine.create_as(id, agent, self.user_name().map(str::to_owned))?;
+        let created = engine.create_as(id, agent, self.user_name().map(str::to_owned));
+        let session = created.inspect_err(|error| {
+            if let EngineError::Journal(error @ JournalError::Io { .. }) = error {
+                self.settings().app.warn(error.to_string());
+            }
+        })?;
         Ok(self.hold(session, Kind::Fresh))
     }
 
@@ -452,8 +457,13 @@ impl Hub {
             return first;
         }
         self.inner.figures.sessions.inc();
-        let (hub, events) = (self.clone(), session.events(from));
-        self.inner.tasks.spawn(async move { hub.watch(id, serial, (events, next)).await });
+        let (hub, events, journal) = (self.clone(), session.events(from), session.journal().clone());
+        self.inner.tasks.spawn(async move {
+            hub.watch(id.clone(), serial, (events, next)).await;
+            if let Some(why) = journal.failure().filter(|_| journal.could_not_write()) {
+                hub.settings().app.warn(format!("the session `{id}` was closed: {why}"));
+            }
+        });
         self.inner.opened.notify_one();
         session
     }

@@ -3,7 +3,7 @@ use super::{
     Context,
     body::{Body, Id, IdAndCall},
     completions::expanded,
-    report::Report,
+    report::{Report, unrecorded},
     sessions::opened,
     watch::pending,
 };
@@ -189,7 +189,7 @@ pub(crate) async fn typed(
         let mut turn = session.start(command);
         turn.recorded().await;
         if let Some(why) = turn.refusal() {
-            return Err(ApiError::conflict(why));
+            return Err(unrecorded(&session).unwrap_or_else(|| ApiError::conflict(why)));
         }
     }
     let answer = TypedAnswer { session: session.id().0.clone(), from, note };
@@ -272,13 +272,13 @@ async fn give(session: &Session, command: Command, wait: bool) -> Answer<Respons
             turn.recorded().await;
         }
         if let Some(why) = turn.refusal() {
-            return Err(ApiError::conflict(why));
+            return Err(unrecorded(session).unwrap_or_else(|| ApiError::conflict(why)));
         }
         let taken = Accepted { session: session.id().0.clone(), from };
         return Ok((StatusCode::ACCEPTED, Json(taken)).into_response());
     }
     let report = turn.report().await;
-    Ok(Json(Report::of(session, &report)).into_response())
+    unrecorded(session).map_or_else(|| Ok(Json(Report::of(session, &report)).into_response()), Err)
 }
 
 /// Answer to a call that needs an approval

@@ -1,5 +1,6 @@
 //! [`Report`]: the result of a turn.
 use super::closed_sets::{FileChangeKind, TurnOutcome};
+use crate::error::ApiError;
 use haft_core::{Change, Entry, Fact, Seq, Usage};
 use haft_engine::{Session, TurnReport};
 use haft_present::timeline::rounded_usd;
@@ -82,4 +83,10 @@ impl Report {
             error: report.error.clone(),
         }
     }
+}
+
+/// Why the session closed, if its journal could not be written.
+pub(super) fn unrecorded(session: &Session) -> Option<ApiError> {
+    let journal = session.journal();
+    journal.failure().filter(|_| journal.could_not_write()).map(ApiError::unrecorded)
 }

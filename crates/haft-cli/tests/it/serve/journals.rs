@@ -1,7 +1,13 @@
-//! What `haft serve` makes of journals: read further than they go, of a newer version, and open in another process.
-use crate::kit::{Place, serving::Serving};
+//! What `haft serve` makes of journals: read further than they go, of a newer version, open in another
+//! process, and on a full disk.
+use crate::kit::{Place, other_user, serving::Serving};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
 
 fn post(server: &Serving, id: &str, what: &str, body: &Value) -> Value {
     let answered = server.ask(&format!("POST /v1/sessions/{id}/{what}"), &body.to_string());
@@ -42,10 +48,10 @@ fn a_session_of_a_newer_version_is_named_where_it_is_left_out() {
     let model = place.script("model", &[json!({"say": "One."})]);
     assert_eq!(place.run(&["run", "--model", &model, "go"]).code, 0);
     let journal = place.journal();
-    let text = std::fs::read_to_string(&journal).unwrap();
+    let text = fs::read_to_string(&journal).unwrap();
     let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     let version = format!("\"version\":{}", first["version"]);
-    std::fs::write(&journal, text.replacen(&version, "\"version\":9999", 1)).unwrap();
+    fs::write(&journal, text.replacen(&version, "\"version\":9999", 1)).unwrap();
     let id = journal.parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
     let mut server = Serving::start(&place, &["--model", &model]);
     let other = server.session("{}");
@@ -85,4 +91,58 @@ fn what_a_session_asks_in_another_process_is_listed() {
     }
     assert_eq!(other.ask(&format!("GET /v1/sessions/{id}"), "").json()["state"], "elsewhere");
     assert_eq!(other.ask(&path, "").json(), one.ask(&path, "").json());
+}
+
+/// A command in a namespace in which the sessions of `place` lie on a disk of a megabyte.
+fn on_a_small_disk(place: &Place, words: &[&str]) -> Command {
+    let mount = r#"mount -t tmpfs -o size=1m none "$HAFT_HOME/sessions" || exit 9; exec "$@""#;
+    let mut command = Command::new("unshare");
+    command.args(["-Urm", "sh", "-c", mount, "sh"]).args(words).current_dir(place.work());
+    let base = place.haft(&[]);
+    command.env_clear().envs(base.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command
+}
+
+#[test]
+fn a_full_disk_has_one_answer_and_is_said_on_standard_error() {
+    let place = Place::unconfined();
+    fs::create_dir_all(place.path().join("home/sessions")).unwrap();
+    let mounted = on_a_small_disk(&place, &["true"]).output().unwrap();
+    if !mounted.status.success() {
+        return haft_testing::left_out(&format!("a full disk: nothing can be mounted here: {mounted:?}"));
+    }
+    let model = place.script("model", &[json!({"say": "One."}), json!({"say": "Two."})]);
+    let program = other_user::program();
+    let words = [program.to_str().unwrap(), "serve", "--listen", "127.0.0.1:0", "--model", &model];
+    let mut server = Serving::begin(&place, on_a_small_disk(&place, &words));
+    let id = server.session("{}");
+    let sessions = PathBuf::from(format!("/proc/{}/root", server.id()))
+        .join(place.path().join("home/sessions").strip_prefix("/").unwrap());
+    let _the_disk_is_full = fs::write(sessions.join("filler"), vec![0; 2 << 20]).unwrap_err();
+    // What is left of a block of the disk does not take it.
+    let text = "x".repeat(9_000);
+    let prompt = format!("POST /v1/sessions/{id}/prompt");
+    let table = [
+        (prompt.as_str(), json!({"text": text, "wait": true})),
+        (&prompt, json!({"text": text})),
+        ("POST /v1/sessions", json!({})),
+    ];
+    for (line, body) in &table {
+        let refused = server.ask(line, &body.to_string());
+        assert_eq!((refused.status, refused.error()), (507, "not_recorded".into()), "{line}: {refused:?}");
+        assert!(refused.body.contains("No space left on device"), "{line}: {refused:?}");
+    }
+    let mut left: Vec<String> = fs::read_dir(&sessions)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort();
+    assert_eq!(left, [id, "filler".to_owned()]);
+    server.stop();
+    let said: Vec<String> =
+        std::iter::from_fn(|| Some(server.line()).filter(|line| !line.is_empty())).collect();
+    let warned = said.iter().filter(|line| line.contains("No space left on device")).count();
+    // The second prompt may find the session that the first one closed.
+    assert!(warned > 1, "{said:?}");
 }

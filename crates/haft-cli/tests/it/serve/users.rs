@@ -372,10 +372,11 @@ fn a_folder_that_a_role_does_not_have_is_refused_with_those_that_it_has() {
     assert!(refused.body.contains(&said), "{refused:?}");
     assert!(refused.body.contains(&format!("name one in `{}`, or ask", web.display())), "{refused:?}");
     assert!(!refused.body.contains("haft serve"), "{refused:?}");
+    let token = wes.token;
     drop(server);
     let words = ["--model", &model, "--up-to", "read-only", "--permission", "full", "--folder"];
     let server = Serving::start(&place, &[&words[..], &[web.to_str().unwrap()]].concat());
-    let wes = Client { server: &server, token: wes.token };
+    let wes = Client { server: &server, token };
     let choices = wes.get("/v1/choices").json();
     assert_eq!(choices["folders"], json!([&web]), "{choices}");
     assert_eq!(choices["permissions"], json!(["read-only"]), "{choices}");
