@@ -18,7 +18,7 @@ use haft_call::{
 };
 use haft_core::{
     BackgroundTasks, CallId, Change, Channel, Command, Direction, Fact, Part, Seq, ToolCall, Transcript,
-    UndoCalls, Update, fork, outbox, undo,
+    UndoCalls, Update, outbox, undo,
 };
 use serde_json::Value;
 use std::{collections::VecDeque, panic::AssertUnwindSafe, path::Path};
@@ -435,7 +435,12 @@ impl Task {
 
     async fn rewind(&mut self, to: Seq, ticket: CommandTicket) -> Result<(), JournalError> {
         let entries = self.log.journal.entries();
-        if let Err(why) = fork::up_to(&entries, Some(to)) {
+        let why = match entries.binary_search_by_key(&to, |entry| entry.seq) {
+            Err(_) => Some("there is no such entry"),
+            Ok(_) if undo::is_within_call(&entries, to) => Some("it is in the middle of a call"),
+            Ok(_) => None,
+        };
+        if let Some(why) = why {
             let why = format!("cannot go back to entry {to}: {why}");
             self.log.journal.live(Update::Refused { why: why.clone() });
             ticket.refuse(why);

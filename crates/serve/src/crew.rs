@@ -127,7 +127,7 @@ impl Crew {
                     continue;
                 }
                 Ok(None) => {}
-                Err(why) => self.0.hub.settings().app.warn(format!("cannot begin a scheduled job: {why}")),
+                Err(why) => self.0.hub.warn_once(format!("cannot begin a scheduled job: {why}")),
             }
             sleep(POLL_INTERVAL).await;
         }

@@ -39,7 +39,7 @@ impl Jobs {
     ///
     /// # Errors
     ///
-    /// If the schedules cannot be read or saved.
+    /// If the schedules cannot be saved.
     pub fn take_due(&self, wanted: impl Fn(&Path) -> bool) -> Result<Option<JobRequest>, Failure> {
         let due = schedule::take_due(&self.app.home(), Timestamp::now(), |due| wanted(&due.origin))?;
         Ok(due.map(|Schedule { kind, description, origin, .. }| JobRequest {
@@ -64,7 +64,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// If the schedules cannot be read.
+    /// If the schedules cannot be saved.
     pub fn next_task(&mut self) -> Result<Option<Task>, Failure> {
         let waiting = if self.was_schedule { self.left() } else { None };
         let due = if waiting.is_none() { self.jobs.take_due(|_| true)? } else { None };
@@ -80,14 +80,10 @@ impl Queue {
     }
 
     /// How long to wait before the queue is looked at again.
-    ///
-    /// # Errors
-    ///
-    /// If the schedules cannot be read.
-    pub fn pause(&self) -> Result<Duration, Failure> {
-        let due = schedule::next(&self.jobs.app.home())?.map(|next| next.duration_since(Timestamp::now()));
+    pub fn pause(&self) -> Duration {
+        let due = schedule::next(&self.jobs.app.home()).map(|next| next.duration_since(Timestamp::now()));
         let due = due.and_then(|due| Duration::try_from(due).ok());
-        Ok(due.map_or(POLL_INTERVAL, |due| due.min(POLL_INTERVAL)))
+        due.map_or(POLL_INTERVAL, |due| due.min(POLL_INTERVAL))
     }
 
     /// The oldest job that was not begun, or whose process is gone.

@@ -167,7 +167,7 @@ fn unreadable(pattern: &str, why: &str) -> Failure {
 pub fn add(home: &Home, schedule: &Schedule) -> Result<String, Failure> {
     let _alone = locked(home)?;
     let name = format!("{}-{}", schedule.kind, Timestamp::now().as_millisecond());
-    write(&folder(home).join(format!("{name}.json")), schedule)?;
+    write(&file_of(home, &name), schedule)?;
     Ok(name)
 }
 
@@ -180,15 +180,15 @@ pub(super) fn take_due(
 ) -> Result<Option<Schedule>, Failure> {
     let is_due = |schedule: &Schedule| schedule.next <= now && wanted(schedule);
     // No lock is taken if there is nothing to do.
-    if !all(home)?.iter().any(|(_, schedule)| is_due(schedule)) {
+    if !list(home).readable.iter().any(|(_, schedule)| is_due(schedule)) {
         return Ok(None);
     }
     let _alone = locked(home)?;
-    let due = all(home)?.into_iter().filter(|(_, schedule)| is_due(schedule));
+    let due = list(home).readable.into_iter().filter(|(_, schedule)| is_due(schedule));
     let due = due.min_by_key(|(_, schedule)| schedule.next);
-    let Some((file, schedule)) = due else { return Ok(None) };
+    let Some((name, schedule)) = due else { return Ok(None) };
     let next = schedule.recurrence.after(now, schedule.zone.as_deref())?;
-    write(&file, &Schedule { next, ..schedule.clone() })?;
+    write(&file_of(home, &name), &Schedule { next, ..schedule.clone() })?;
     Ok(Some(schedule))
 }
 
@@ -216,8 +216,7 @@ pub fn remove(home: &Home, name: &str) -> Result<bool, Failure> {
     }
     let _alone = locked(home)?;
     let known = list(home).readable.into_iter().find(|(known, _)| known == name);
-    let known = known.map(|(name, _)| folder(home).join(format!("{name}.json")));
-    known.map_or(Ok(false), |file| Ok(fs::remove_file(file).map(|()| true)?))
+    known.map_or(Ok(false), |(name, _)| Ok(fs::remove_file(file_of(home, &name)).map(|()| true)?))
 }
 
 /// All schedules by name.
@@ -255,13 +254,12 @@ fn name_of(file: &Path) -> String {
 }
 
 /// When the next one begins.
-pub(super) fn next(home: &Home) -> Result<Option<Timestamp>, Failure> {
-    Ok(all(home)?.into_iter().map(|(_, schedule)| schedule.next).min())
+pub(super) fn next(home: &Home) -> Option<Timestamp> {
+    list(home).readable.into_iter().map(|(_, schedule)| schedule.next).min()
 }
 
-fn all(home: &Home) -> Result<Vec<(PathBuf, Schedule)>, Failure> {
-    let list = files(home).into_iter().map(|file| Ok(read(&file)?.map(|schedule| (file, schedule))));
-    list.filter_map(Result::transpose).collect()
+fn file_of(home: &Home, name: &str) -> PathBuf {
+    folder(home).join(format!("{name}.json"))
 }
 
 fn files(home: &Home) -> Vec<PathBuf> {

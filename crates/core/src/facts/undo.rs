@@ -5,7 +5,7 @@ use crate::{
 };
 use std::{
     cmp::Reverse,
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
@@ -33,6 +33,21 @@ pub fn back_to(entries: &[Arc<Entry>], to: Seq) -> Plan {
     let untracked = untracked.collect();
     let changes = Changed::of(undone).steps().rev().map(Change::inverse).collect();
     Plan { changes: without_objects(changes), untracked }
+}
+
+/// Whether a call has changed files up to `to`, and ended only later: going back there would keep what it changed, and
+/// leave the call without a result.
+pub fn is_within_call(entries: &[Arc<Entry>], to: Seq) -> bool {
+    let before = entries.partition_point(|entry| entry.seq <= to);
+    let mut open = HashSet::new();
+    for entry in active_path(&entries[..before]) {
+        match &entry.fact {
+            Fact::Staged { call, .. } | Fact::SubagentChanged { call, .. } => drop(open.insert(call)),
+            Fact::ToolEnded { call, .. } => drop(open.remove(call)),
+            _ => {}
+        }
+    }
+    !open.is_empty()
 }
 
 /// Of the changes of an undo, those that do not remove contents of a repository that stays: what a person did since may name

@@ -119,9 +119,9 @@ async fn a_rewind_into_the_middle_of_a_call_is_refused() {
     let agent = agent_in(place.path(), "work", model().calls([writes("a.txt")]).says("done")).await;
     let session = agent.session().unwrap();
     session.prompt("write").await.unwrap();
-    let is_started = |entry: &Entry| matches!(entry.fact, Fact::ToolStarted { .. });
-    let middle = session.entries().iter().find(|entry| is_started(entry)).unwrap().seq;
-    for (to, why) in [(middle, "in the middle of a call"), (Seq(777), "there is no entry 777")] {
+    let is_staged = |entry: &Entry| matches!(entry.fact, Fact::Staged { .. });
+    let middle = session.entries().iter().find(|entry| is_staged(entry)).unwrap().seq;
+    for (to, why) in [(middle, "in the middle of a call"), (Seq(777), "entry 777: there is no such entry")] {
         let before = session.entries().len();
         let error = session.start(Command::Rewind { to }).await.unwrap_err();
         assert!(error.to_string().contains(why), "{error}");

@@ -2,7 +2,10 @@
 use super::{Stop, begin, retry};
 use crate::{CliContext, args::TurnArgs};
 use futures::FutureExt;
-use haft_app::{Failure, jobs::Task};
+use haft_app::{
+    Failure,
+    jobs::{Task, schedule},
+};
 use haft_present::safe;
 use haft_terminal::{Exit, signals::Interrupts};
 use std::io::{Write, stderr};
@@ -12,6 +15,7 @@ use std::io::{Write, stderr};
 pub(super) async fn work(cli: &CliContext, turn: &TurnArgs, once: bool) -> Result<Exit, Failure> {
     let mut stop = Stop { interrupts: Interrupts::listen()?, has_come: false };
     let mut queue = cli.jobs().worker_queue();
+    schedule::list(&cli.home()).unreadable.into_iter().for_each(|(_, failure)| cli.warn(failure.message));
     let mut exit = Exit::Success;
     loop {
         // A signal may have come while a job was closed.
@@ -24,7 +28,7 @@ pub(super) async fn work(cli: &CliContext, turn: &TurnArgs, once: bool) -> Resul
             None if once => return Ok(exit),
             None => {
                 tokio::select! {
-                    () = tokio::time::sleep(queue.pause()?) => continue,
+                    () = tokio::time::sleep(queue.pause()) => continue,
                     () = stop.comes() => return Ok(Exit::Interrupted),
                 }
             }

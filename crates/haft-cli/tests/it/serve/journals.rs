@@ -4,6 +4,7 @@ use crate::kit::{Place, other_user, serving::Serving};
 use serde_json::{Value, json};
 use std::{
     fs,
+    io::Write,
     path::PathBuf,
     process::{Command, Stdio},
     time::{Duration, Instant},
@@ -119,7 +120,11 @@ fn a_full_disk_has_one_answer_and_is_said_on_standard_error() {
     let id = server.session("{}");
     let sessions = PathBuf::from(format!("/proc/{}/root", server.id()))
         .join(place.path().join("home/sessions").strip_prefix("/").unwrap());
-    let _the_disk_is_full = fs::write(sessions.join("filler"), vec![0; 2 << 20]).unwrap_err();
+    // What ends gives room back.
+    let fill = || {
+        let mut filler = fs::File::options().create(true).append(true).open(sessions.join("filler")).unwrap();
+        while filler.write_all(&[0; 512]).is_ok() {}
+    };
     // What is left of a block of the disk does not take it.
     let text = "x".repeat(9_000);
     let prompt = format!("POST /v1/sessions/{id}/prompt");
@@ -129,6 +134,7 @@ fn a_full_disk_has_one_answer_and_is_said_on_standard_error() {
         ("POST /v1/sessions", json!({})),
     ];
     for (line, body) in &table {
+        fill();
         let refused = server.ask(line, &body.to_string());
         assert_eq!((refused.status, refused.error()), (507, "not_recorded".into()), "{line}: {refused:?}");
         assert!(refused.body.contains("No space left on device"), "{line}: {refused:?}");
