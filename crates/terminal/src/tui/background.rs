@@ -4,10 +4,10 @@ use super::{
     list::Item,
     markdown::plain,
     mode::{Change, Mode, What},
-    page::Page,
+    page::{Page, Shown},
 };
 use crate::status_line::clean;
-use haft_core::{Command, Event, Seq, TaskState};
+use haft_core::{Command, Event, TaskState};
 use haft_engine::{ATTEMPT_MARK, Recorded, Session};
 use haft_present::timeline::{self, Timeline};
 use ratatui::{
@@ -23,13 +23,6 @@ const ELSEWHERE: &str = "what it prints is shown where the session is open";
 enum Work {
     Task(TaskState),
     Below(Session),
-}
-
-/// As much of it as a page shows: it is drawn anew once there is more.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Shown {
-    Task { printed: String, running: bool },
-    Below(Seq),
 }
 
 impl App {

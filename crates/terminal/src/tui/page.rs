@@ -1,6 +1,7 @@
 //! [`Page`]: a text that fills the screen until the person has read it.
-use super::{background::Shown, look::Look, wrap::width};
+use super::{look::Look, wrap::width};
 use crate::bindings::Action;
+use haft_core::Seq;
 use ratatui::{
     style::{Modifier, Style},
     text::{Line, Span},
@@ -17,6 +18,13 @@ pub(super) struct Page {
     search: Search,
     /// The background work that it shows, by the value of its item, and how much of it.
     pub(super) work: Option<(String, Shown)>,
+}
+
+/// As much of background work as a page shows: the page is drawn anew once there is more.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    Task { printed: String, running: bool },
+    Below(Seq),
 }
 
 /// What the person searches for on a page.
