@@ -89,7 +89,7 @@ impl OpenedOutbox {
     ///
     /// If the item may not be sent, with a sentence that says why.
     pub async fn send(&self, item: &str, again: bool) -> Result<OutboxItem, Failure> {
-        self.carry_out(item, Command::SendItem { item: item.to_owned(), again }).await
+        self.carry_out(item, Command::SendItem { item: item.to_owned(), again, by: None }).await
     }
 
     /// Drops the item, and returns it as it is then.
@@ -98,7 +98,7 @@ impl OpenedOutbox {
     ///
     /// If the item was sent or dropped before.
     pub async fn drop_item(&self, item: &str) -> Result<OutboxItem, Failure> {
-        self.carry_out(item, Command::DropItem { item: item.to_owned() }).await
+        self.carry_out(item, Command::DropItem { item: item.to_owned(), by: None }).await
     }
 
     /// Whether another process has the session open: what is sent there waits for the end of a turn.

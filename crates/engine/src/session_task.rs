@@ -17,8 +17,8 @@ use haft_call::{
     AnswerTaken, Answered, Interactions, Moved, NotUndone, Rehearsal, UndoPlan, last_words, plan_undo,
 };
 use haft_core::{
-    BackgroundTasks, CallId, Change, Channel, Command, Direction, Fact, Part, Seq, ToolCall, Transcript,
-    UndoCalls, Update, outbox, undo,
+    AnswerSchema, BackgroundTasks, CallId, Change, Channel, Command, Direction, Fact, Part, Seq, ToolCall,
+    Transcript, UndoCalls, Update, outbox, undo,
 };
 use serde_json::Value;
 use std::{collections::VecDeque, panic::AssertUnwindSafe, path::Path};
@@ -205,12 +205,18 @@ impl Task {
                 self.later.push_back((command, ticket));
                 return Ok(());
             }
+            Command::PromptWithSchema { ref schema, .. }
+                if let Err(why) = AnswerSchema::new(schema.clone()) =>
+            {
+                ticket.refuse(format!("cannot ask for an answer by this schema: {why}"));
+                return Ok(());
+            }
             Command::UndoCalls(undo) => return self.undo_calls(undo, ticket).await,
             Command::Rewind { to } => return self.rewind(to, ticket).await,
             Command::WithdrawPrompt => return withdraw(&self.log.journal, &self.session.queue, ticket),
             Command::AddRoot { root } => return self.add_root(&root, ticket),
-            Command::SendItem { item, again } => return self.send_item(&item, again, ticket).await,
-            Command::DropItem { item } => return self.drop_item(item, ticket).await,
+            Command::SendItem { item, again, by } => return self.send_item((&item, by), again, ticket).await,
+            Command::DropItem { item, by } => return self.drop_item(item, by, ticket).await,
             // Outside a turn no call waits for an answer.
             Command::Answer { .. } | Command::AnswerInPart { .. } | Command::Reply { .. } => {
                 ticket.answered(false, &self.log.journal);
@@ -396,7 +402,12 @@ impl Task {
 
     /// Makes the call of an item, which a person allows. Of two processes that ask for it, this task serves one after the
     /// other.
-    async fn send_item(&mut self, id: &str, again: bool, ticket: CommandTicket) -> Result<(), JournalError> {
+    async fn send_item(
+        &mut self,
+        (id, by): (&str, Option<String>),
+        again: bool,
+        ticket: CommandTicket,
+    ) -> Result<(), JournalError> {
         let item = match outbox::to_send(&self.log.journal.entries(), id, again) {
             Ok(item) => item,
             Err(why) => {
@@ -407,7 +418,7 @@ impl Task {
         recover::end_open_calls(&mut self.log, &self.session, "an item of the outbox was sent first")?;
         ticket.begin(&self.log.journal);
         let call = CallId(format!("own_{}", self.log.journal.entries().len()));
-        self.log.record(Fact::ItemSending { item: item.id.clone(), call: call.clone() })?;
+        self.log.record(Fact::ItemSending { item: item.id.clone(), call: call.clone(), by })?;
         let interactions = &self.session.calls.interactions;
         interactions.set_typed(Some(call.clone()));
         interactions.set_sent(Some((call.clone(), item.id)));
@@ -420,12 +431,17 @@ impl Task {
         Ok(())
     }
 
-    async fn drop_item(&mut self, item: String, ticket: CommandTicket) -> Result<(), JournalError> {
+    async fn drop_item(
+        &mut self,
+        item: String,
+        by: Option<String>,
+        ticket: CommandTicket,
+    ) -> Result<(), JournalError> {
         match outbox::to_drop(&self.log.journal.entries(), &item) {
             Err(why) => ticket.refuse(why),
             Ok(()) => {
                 ticket.begin(&self.log.journal);
-                self.log.record(Fact::ItemDropped { item })?;
+                self.log.record(Fact::ItemDropped { item, by })?;
                 self.log.journal.sync().await?;
                 ticket.done(&self.log.journal);
             }

@@ -32,7 +32,7 @@ pub fn of(fact: &Fact) -> Option<String> {
         }
         Fact::OutboxOpened => "no questions: what cannot be taken back is queued; `haft outbox list` shows it".into(),
         Fact::ItemSending { item, .. } => format!("item {item} of the outbox is sent"),
-        Fact::ItemDropped { item } => format!("item {item} of the outbox is dropped"),
+        Fact::ItemDropped { item, .. } => format!("item {item} of the outbox is dropped"),
         Fact::ModeSet { mode } => format!("what is allowed: {}", mode.name()),
         Fact::TaskStarted { task: job, title, .. } => format!("background task {} started: {title}", job.0),
         Fact::TaskEnded { task: job, result } => {

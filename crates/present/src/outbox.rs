@@ -50,7 +50,7 @@ impl OutboxWish {
                 let send = |named: &String| {
                     let item = item_of(entries, named);
                     outbox::to_send(entries, &item, again)?;
-                    Ok(Command::SendItem { item, again })
+                    Ok(Command::SendItem { item, again, by: None })
                 };
                 items.iter().map(send).collect()
             }
@@ -58,7 +58,7 @@ impl OutboxWish {
                 let drop = |named: &String| {
                     let item = item_of(entries, named);
                     outbox::to_drop(entries, &item)?;
-                    Ok(Command::DropItem { item })
+                    Ok(Command::DropItem { item, by: None })
                 };
                 items.iter().map(drop).collect()
             }

@@ -184,7 +184,7 @@ impl Transcript {
             Fact::ItemSending { item, .. } => {
                 format!("The user sends item {item} of the outbox: this call is made now.")
             }
-            Fact::ItemDropped { item } => {
+            Fact::ItemDropped { item, .. } => {
                 format!("The user dropped item {item} of the outbox: it is not sent.")
             }
             _ => OUTBOX_TEXT.to_owned(),

@@ -122,11 +122,17 @@ pub enum Command {
         /// Make it all the same where what an earlier attempt did is unknown.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         again: bool,
+        /// The user of a server who asks for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
     },
     /// Never make the call of this item of the outbox. Refused where it was sent. During a turn it waits for the end.
     DropItem {
         /// The ID of the item.
         item: String,
+        /// The user of a server who asks for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
     },
     /// Stop the turn. Open calls are ended.
     Interrupt,
@@ -174,7 +180,11 @@ impl Command {
     #[must_use]
     pub fn signed(mut self, user: Option<&str>) -> Self {
         match &mut self {
-            Self::Answer { by, .. } | Self::AnswerInPart { by, .. } | Self::Reply { by, .. } => {
+            Self::Answer { by, .. }
+            | Self::AnswerInPart { by, .. }
+            | Self::Reply { by, .. }
+            | Self::SendItem { by, .. }
+            | Self::DropItem { by, .. } => {
                 *by = user.map(str::to_owned);
             }
             Self::Prompt { channel, .. } => *channel = user.map(|user| Channel::new("http", user)),

@@ -248,9 +248,20 @@ pub enum Fact {
     /// On disk before the call ends: in its place the model was told that it is queued.
     Queued(Box<QueuedCall>),
     /// A person lets this item be sent. Its call follows, as a `called`, and is on disk before it begins.
-    ItemSending { item: String, call: CallId },
+    ItemSending {
+        item: String,
+        call: CallId,
+        /// The user of a server who lets it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
     /// A person does not want this item.
-    ItemDropped { item: String },
+    ItemDropped {
+        item: String,
+        /// The user of a server who does not want it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
     /// Results gave way for want of room: the model reads these texts in their place. The whole ones stand in
     /// their `tool_ended`.
     Evicted { results: Vec<Evicted> },

@@ -163,13 +163,13 @@ impl Fold {
         match &entry.fact {
             Fact::Prompted { parts, .. } => self.prompt = text_of(parts),
             Fact::Queued(queued) => self.queued(queued, entry.at, is_on_path),
-            Fact::ItemSending { item, call } => {
+            Fact::ItemSending { item, call, .. } => {
                 if let Some((item, sending)) = self.find(item) {
                     (item.state, item.sent_at, item.result) = (ItemState::Sending, Some(entry.at), None);
                     *sending = Some(call.clone());
                 }
             }
-            Fact::ItemDropped { item } => {
+            Fact::ItemDropped { item, .. } => {
                 if let Some((item, _)) = self.find(item) {
                     item.state = ItemState::Dropped;
                 }

@@ -5,7 +5,7 @@ use haft_core::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 /// What a command came to.
 #[derive(Clone, Debug, Default)]
@@ -18,8 +18,11 @@ pub struct TurnReport {
     pub rounds: u32,
     /// The calls that ended, in the order of their ends.
     pub calls: Vec<CallReport>,
-    /// What the turn did to files: one change for each file, without those that ended as they began.
+    /// What the turn did to files: one change for each file, without those that ended as they began. Of an undo or a redo,
+    /// what it put back.
     pub changes: Vec<Change>,
+    /// Files that an undo or a redo left alone, since they were changed elsewhere meanwhile.
+    pub conflicts: Vec<PathBuf>,
     /// Tokens that the turn took, with those of agents that it delegated to.
     pub usage: Usage,
     /// US dollars that the turn cost; `None` if a price is unknown.
@@ -216,6 +219,12 @@ impl ReportBuilder {
             fact @ (Fact::BudgetReached { .. } | Fact::RoundsReached { .. }) => {
                 report.error = fact.limit_reached();
             }
+            Fact::Rewound { changes, conflicts, calls, .. } => {
+                report.conflicts.clone_from(conflicts);
+                // Those of an undo of single calls are steps of their own.
+                let is_moved = |change: &&Change| calls.is_empty() && !conflicts.contains(&change.path);
+                report.changes.extend(changes.iter().filter(is_moved).cloned());
+            }
             Fact::ToolStarted { .. } => self.started.push(entry.clone()),
             Fact::ToolEnded { call, .. } => self.call_ended(call, entry),
             Fact::TurnEnded { outcome, rounds, usage, cost_usd } => {
@@ -257,8 +266,9 @@ impl ReportBuilder {
 
     /// `why`: the command was not done.
     pub(crate) fn report(self, why: Option<&str>) -> TurnReport {
-        let Self { report, changed, .. } = self;
+        let Self { mut report, changed, .. } = self;
         let error = why.map(str::to_owned).or(report.error);
-        TurnReport { changes: changed.whole(), error, ..report }
+        report.changes.extend(changed.whole());
+        TurnReport { error, ..report }
     }
 }

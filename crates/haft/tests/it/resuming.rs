@@ -109,8 +109,23 @@ async fn a_session_of_another_workspace_is_not_taken_up() {
     fs::remove_dir_all(place.path().join("other")).unwrap();
     fs::rename(place.path().join("work"), place.path().join("other")).unwrap();
     let moved = agent_in(place.path(), "other", model()).await.resume(&id).await.unwrap();
-    moved.start(Command::Rewind { to: Seq(0) }).await.unwrap();
+    let report = moved.start(Command::Rewind { to: Seq(0) }).await.unwrap();
     assert!(!place.path().join("other/n.txt").exists());
+    assert_eq!(report.changes[0].path, Path::new("n.txt"));
+    // What was changed elsewhere meanwhile stays.
+    fs::write(place.path().join("other/n.txt"), "own").unwrap();
+    let report = moved.start(Command::Redo).await.unwrap();
+    assert_eq!((report.changes.len(), &*report.conflicts), (0, &[Path::new("n.txt").to_owned()][..]));
+}
+
+#[tokio::test]
+async fn a_schema_that_is_none_is_refused_before_the_model_is_asked() {
+    let agent = Haft::builder().provider(model()).in_memory().build().await.unwrap();
+    let session = agent.session().unwrap();
+    let (parts, schema) = (vec![Part::text("How many?")], json!({"type": "nonsense"}));
+    let error = session.start(Command::PromptWithSchema { parts, schema }).await.unwrap_err();
+    assert!(error.to_string().contains("cannot ask for an answer by this schema"), "{error}");
+    assert_eq!(session.entries().len(), 1);
 }
 
 #[tokio::test]

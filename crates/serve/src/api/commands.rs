@@ -182,10 +182,14 @@ pub(crate) async fn typed(
     if commands.iter().any(|command| matches!(command, Command::SendItem { .. } | Command::DropItem { .. })) {
         may_act(&context, &session, "send or drop an item").await?;
     }
-    for mut command in commands {
-        if let Command::Prompt { channel: by, .. } = &mut command {
-            *by = by.take().or_else(|| channel(context.hub.user_name(), None));
-        }
+    for command in commands {
+        let user = context.hub.user_name();
+        let command = match command {
+            Command::Prompt { parts, channel: by } => {
+                Command::Prompt { parts, channel: by.or_else(|| channel(user, None)) }
+            }
+            command => command.signed(user),
+        };
         let mut turn = session.start(command);
         turn.recorded().await;
         if let Some(why) = turn.refusal() {

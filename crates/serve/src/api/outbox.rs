@@ -188,7 +188,8 @@ pub(crate) async fn send(
     IdAndCall(id, item): IdAndCall,
     Body(SendRequest { again }): Body<SendRequest>,
 ) -> Answer<Json<OutboxRow>> {
-    let command = Command::SendItem { item: item.clone(), again };
+    let by = context.hub.user_name().map(str::to_owned);
+    let command = Command::SendItem { item: item.clone(), again, by };
     done(context, (&id, &item), ("send an item", command)).await
 }
 
@@ -197,7 +198,8 @@ pub(crate) async fn send(
     params(("id" = String, Path, description = "ID of a session"), ("item" = String, Path, description = "ID of an item")),
     responses((status = OK, body = OutboxRow), (status = "4XX", body = ErrorBody)))]
 pub(crate) async fn drop_item(context: Context, IdAndCall(id, item): IdAndCall) -> Answer<Json<OutboxRow>> {
-    let command = Command::DropItem { item: item.clone() };
+    let by = context.hub.user_name().map(str::to_owned);
+    let command = Command::DropItem { item: item.clone(), by };
     done(context, (&id, &item), ("drop an item", command)).await
 }
 

@@ -21,8 +21,15 @@ fn what_a_run_queued_is_sent_once_by_a_server() {
     }
     let name = |field: &str| item[field].as_str().unwrap().to_owned();
     let send = format!("POST /v1/sessions/{}/outbox/{}/send", name("session"), name("id"));
-    let sent = serving.ask(&send, "{}");
+    let added = place.run(&["serve", "add-user", "ann", "--role", "admin"]);
+    let token = format!("Bearer {}", added.out.trim());
+    let head =
+        [("host", serving.host.as_str()), ("authorization", &token), ("content-type", "application/json")];
+    let sent = serving.with(&send, &head, "{}");
     assert_eq!(sent.status, 200, "{sent:?}");
+    let journal = std::fs::read_to_string(place.journal()).unwrap();
+    let sending = journal.lines().find(|line| line.contains("item_sending")).unwrap();
+    assert!(sending.contains(r#""by":"ann""#), "{sending}");
     let again = serving.ask(&send, "{}");
     assert!(again.status == 409 && again.body.contains("was sent before"), "{again:?}");
     assert_eq!(std::fs::read_to_string(&outside).unwrap(), "sent\n", "{sent:?}");
