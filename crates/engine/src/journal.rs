@@ -31,7 +31,7 @@ use haft_core::{
     Entry, Event, Fact, Secrets, Seq, SessionId, Update,
     chain::{ChainValue, chained},
 };
-use heard::Heard;
+use heard::{Heard, Seen};
 use hidden::Hidden;
 pub use memory::WorkspaceMemory;
 pub use sessions::new_session_id;
@@ -367,20 +367,19 @@ impl Journal {
     }
 
     /// Everything recorded since `from`, then everything that happens, until the session closes. A watcher that starts
-    /// in the middle of a reply first gets what was shown of it. A slow watcher loses live updates, never entries: of a
-    /// reply it gets the beginning, then the recorded whole.
+    /// in the middle of a reply first gets what was shown of it. One that falls behind by more than 256 updates gets the
+    /// rest of the reply that is being written in few pieces, or the recorded whole where it is written to its end; of
+    /// what running calls say it loses some. It loses no entries.
     pub fn follow(&self, from: Seq) -> impl Stream<Item = Event> + Send + 'static {
-        let state = self.lock();
-        let (mut happening, heard) = (self.0.events.subscribe(), state.heard.updates());
-        // What is recorded from here on comes in its turn, behind what is shown before it.
-        let mut known = Some((state.next, heard));
-        drop(state);
+        let mut seen = Seen::default();
+        let mut known = Some(self.caught_up(from, &mut seen));
         let journal = self.clone();
         stream! {
-            let (mut next, mut missed) = (from, false);
+            let mut next = from;
             loop {
-                let (to, heard) = known.take().unwrap_or((Seq(u64::MAX), Vec::new()));
-                for entry in journal.between(next, to) {
+                let (mut happening, entries, heard) =
+                    known.take().unwrap_or_else(|| journal.caught_up(next, &mut seen));
+                for entry in entries {
                     next = Seq(entry.seq.0 + 1);
                     yield Event::Recorded(entry);
                 }
@@ -397,27 +396,33 @@ impl Journal {
                         Ok(Event::Recorded(entry)) if entry.seq < next => {}
                         Ok(Event::Recorded(entry)) => {
                             next = Seq(entry.seq.0 + 1);
-                            missed &= !matches!(entry.fact, Fact::Replied { .. });
+                            seen.recorded(&entry.fact);
                             yield Event::Recorded(entry);
                         }
-                        Ok(Event::Live(
-                            Update::Text { .. } | Update::Thinking { .. } | Update::ToolArguments { .. },
-                        )) if missed => {}
-                        Ok(live) => {
-                            missed &= !matches!(live, Event::Live(Update::Retrying { .. }));
-                            yield live;
+                        Ok(Event::Live(update)) => {
+                            seen.shown(&update);
+                            yield Event::Live(update);
                         }
-                        // What still waits is older than the entries that come next.
-                        Err(broadcast::error::RecvError::Lagged(_)) => {
-                            happening = happening.resubscribe();
-                            missed = true;
-                            break;
-                        }
+                        Err(broadcast::error::RecvError::Lagged(_)) => break,
                         Err(broadcast::error::RecvError::Closed) => return,
                     }
                 }
             }
         }
+    }
+
+    /// What happens from here on, the entries from `from` on before that, and what was shown of the reply that is being
+    /// written since `seen`.
+    fn caught_up(
+        &self,
+        from: Seq,
+        seen: &mut Seen,
+    ) -> (broadcast::Receiver<Event>, Vec<Arc<Entry>>, Vec<Update>) {
+        let state = self.lock();
+        let place = state.entries.partition_point(|entry| entry.seq < from);
+        let entries = state.entries[place..].to_vec();
+        entries.iter().for_each(|entry| seen.recorded(&entry.fact));
+        (self.0.events.subscribe(), entries, state.heard.rest(seen))
     }
 
     /// The entries from `from` on, and before `to`.

@@ -1,15 +1,82 @@
-//! [`Heard`]: what was shown of the reply that is being written. A watcher that starts in the middle gets that first.
+//! [`Heard`]: what was shown of the reply that is being written. A watcher that starts in the middle gets that first, and one
+//! that falls behind gets [the rest](Heard::rest) of it.
 use haft_core::{Fact, Update};
 
 /// Updates in their order, those that go on from one another as one.
 #[derive(Default)]
-pub(super) struct Heard(Vec<Update>);
+pub(super) struct Heard {
+    updates: Vec<Update>,
+    /// How often what was shown became void, and the last update that said so.
+    voids: usize,
+    void: Option<Update>,
+}
+
+/// How much of [`Heard`] a watcher has.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Seen {
+    weight: usize,
+    voids: usize,
+}
+
+impl Seen {
+    /// The watcher gets this update.
+    pub(super) fn shown(&mut self, update: &Update) {
+        match is_void(update) {
+            true => *self = Self { weight: 0, voids: self.voids + 1 },
+            false => self.weight += weight(update),
+        }
+    }
+
+    /// The watcher gets this entry.
+    pub(super) fn recorded(&mut self, fact: &Fact) {
+        if is_whole(fact) {
+            self.weight = 0;
+        }
+    }
+}
+
+/// Whether what was shown of the reply so far counts no more.
+fn is_void(update: &Update) -> bool {
+    matches!(update, Update::Retrying { .. } | Update::Connected { is_at_rest: true })
+}
+
+/// Whether what was shown of the reply so far is recorded, or never will be.
+fn is_whole(fact: &Fact) -> bool {
+    matches!(fact, Fact::Replied { .. } | Fact::ModelFailed { .. } | Fact::TurnEnded { .. })
+}
+
+/// Bytes of a text that may go on; 1 for other parts of a reply, 0 for what is no part of it.
+fn weight(update: &Update) -> usize {
+    match update {
+        Update::Text { text } | Update::Thinking { text } | Update::ToolArguments { delta: text, .. } => {
+            text.len()
+        }
+        Update::ToolCall { .. } | Update::ToolCallEnd { .. } => 1,
+        _ => 0,
+    }
+}
+
+/// `update` without the first `seen` of its weight.
+fn behind(update: &Update, seen: usize) -> Update {
+    let rest = |text: &str| text.get(seen..).unwrap_or_default().to_owned();
+    match update {
+        Update::Text { text } => Update::Text { text: rest(text) },
+        Update::Thinking { text } => Update::Thinking { text: rest(text) },
+        Update::ToolArguments { call, delta } => {
+            Update::ToolArguments { call: call.clone(), delta: rest(delta) }
+        }
+        other => other.clone(),
+    }
+}
 
 impl Heard {
     /// Something was shown.
     pub(super) fn shown(&mut self, update: &Update) {
-        match (self.0.last_mut(), update) {
-            (_, Update::Retrying { .. } | Update::Connected { is_at_rest: true }) => self.0.clear(),
+        if is_void(update) {
+            (self.voids, self.void) = (self.voids + 1, Some(update.clone()));
+            return self.updates.clear();
+        }
+        match (self.updates.last_mut(), update) {
             // The whole of it is recorded with the end of its call.
             (
                 _,
@@ -19,7 +86,8 @@ impl Heard {
                 | Update::UndoRefused { .. }
                 | Update::Refused { .. }
                 | Update::Disconnected { .. }
-                | Update::Connected { is_at_rest: false },
+                | Update::Retrying { .. }
+                | Update::Connected { .. },
             ) => {}
             (Some(Update::Text { text: last }), Update::Text { text })
             | (Some(Update::Thinking { text: last }), Update::Thinking { text }) => last.push_str(text),
@@ -34,27 +102,46 @@ impl Heard {
                 | Update::ToolCall { .. }
                 | Update::ToolArguments { .. }
                 | Update::ToolCallEnd { .. },
-            ) => self.0.push(update.clone()),
+            ) => self.updates.push(update.clone()),
         }
     }
 
     /// Something was recorded: a reply is recorded whole.
     pub(super) fn recorded(&mut self, fact: &Fact) {
-        if matches!(fact, Fact::Replied { .. } | Fact::ModelFailed { .. } | Fact::TurnEnded { .. }) {
-            self.0.clear();
+        if is_whole(fact) {
+            self.updates.clear();
         }
     }
 
     /// All of them.
     pub(super) fn updates(&self) -> Vec<Update> {
-        self.0.clone()
+        self.updates.clone()
+    }
+
+    /// All that a watcher has not seen, which then has.
+    pub(super) fn rest(&self, seen: &mut Seen) -> Vec<Update> {
+        let mut rest = Vec::new();
+        if seen.voids < self.voids {
+            *seen = Seen { weight: 0, voids: self.voids };
+            rest.extend(self.void.clone());
+        }
+        let mut left = seen.weight;
+        for update in &self.updates {
+            let weight = weight(update);
+            if weight > left {
+                rest.push(behind(update, left));
+            }
+            left = left.saturating_sub(weight);
+        }
+        seen.weight = self.updates.iter().map(weight).sum();
+        rest
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haft_core::{Outcome, Usage};
+    use haft_core::{CallId, Outcome, Usage};
 
     #[test]
     fn pieces_of_a_reply_are_one_until_it_is_recorded() {
@@ -71,5 +158,25 @@ mod tests {
         let (outcome, usage) = (Outcome::Finished, Usage::default());
         heard.recorded(&Fact::TurnEnded { outcome, rounds: 1, usage, cost_usd: None });
         assert!(heard.updates().is_empty());
+    }
+
+    #[test]
+    fn a_watcher_gets_the_rest_of_a_reply_and_hears_that_it_is_void() {
+        let text = |text: &str| Update::Text { text: text.into() };
+        let void = Update::Retrying { reason: "cut off".into(), after_ms: 1 };
+        let call = || Update::ToolCall { call: CallId("c".into()), name: "read".into() };
+        let (mut heard, mut seen) = (Heard::default(), Seen::default());
+        for update in [text("One "), text("two.")] {
+            heard.shown(&update);
+        }
+        seen.shown(&text("One "));
+        assert_eq!(heard.rest(&mut seen), [text("two.")]);
+        assert!(heard.rest(&mut seen).is_empty());
+        heard.shown(&call());
+        assert_eq!(heard.rest(&mut seen), [call()]);
+        heard.shown(&void);
+        heard.shown(&text("Anew."));
+        assert_eq!(heard.rest(&mut seen), [void, text("Anew.")]);
+        assert!(heard.rest(&mut seen).is_empty());
     }
 }
