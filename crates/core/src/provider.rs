@@ -9,7 +9,8 @@ pub trait Provider: Send + Sync {
     /// Streams one reply. A provider that cannot stream yields one [`Delta`] per part.
     ///
     /// The stream ends after [`Delta::Stop`] or after the first error; one that ends otherwise was cut off, and
-    /// the provider says so with [`ProviderError::Connection`]. Dropping the stream cancels the request.
+    /// the provider says so with [`ProviderError::Connection`]. Dropping the stream cancels the request. A provider has time
+    /// limits of its own: a stream that yields nothing is waited for until the turn is interrupted.
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>>;
 }
 
