@@ -1,6 +1,6 @@
 //! [`AppHost`]: the application behind a front-end that opens sessions for others.
 use crate::{
-    App, Assembled, Existing, Exit, Failure, OpenedSession, SessionPlan, SessionSpec,
+    App, Assembled, Existing, Exit, Failure, OpenedSession, Places, SessionPlan, SessionSpec,
     agents::AGENT,
     config::{Config, edit},
     export, mcp_servers,
@@ -224,20 +224,29 @@ pub(crate) fn narrowing(
 }
 
 /// Folders of Haft's home with what belongs to sessions of all users, or to the person who runs the server.
-const GUARDED_FOLDERS: [&str; 6] = ["attached", "checks", "hooks", "lsp", "schedule", "sessions"];
+const GUARDED_FOLDERS: [&str; 9] =
+    ["attached", "checks", "evals", "fleet", "hooks", "lsp", "schedule", "sessions", "telegram"];
 
 /// Rules by which tools leave alone what other sessions recorded, and what decides on users and roles. What a session itself
 /// printed is read all the same.
 fn guards(app: &App) -> Result<Vec<Rule>, Failure> {
-    let (home, file) = (&app.places.home, &app.places.user_file);
-    let kept = GUARDED_FOLDERS.iter().map(|folder| home.join(folder).join("**"));
+    let Places { home, user_file, plugins, .. } = &*app.places;
+    let kept = GUARDED_FOLDERS.iter().map(|folder| (home.join(folder), "/**"));
     let kept =
-        kept.chain([file.clone()]).flat_map(|path| ["read", "write"].map(|effect| (effect, path.clone())));
-    // Skills and agents there are read.
-    let beside = file.parent().map(|folder| ("write", folder.join("**")));
-    let rules = kept.chain(beside).map(|(effect, path)| format!("{effect}:{}", path.display()));
-    let rules = rules.map(|rule| Rule::parse(Ruling::Deny, &rule));
-    rules.collect::<Result<_, _>>().map_err(|error| Failure::failed(error.to_string()))
+        kept.chain([(user_file.clone(), "")]).flat_map(|kept| [("read", kept.clone()), ("write", kept)]);
+    // Skills, agents and plugins there are read.
+    let beside = user_file.parent().map(Path::to_owned).into_iter().chain([plugins.clone()]);
+    let mut rules = Vec::new();
+    for (effect, (path, rest)) in kept.chain(beside.map(|folder| ("write", (folder, "/**")))) {
+        // An effect names a path as it is written, and where it leads.
+        let path = std::path::absolute(&path)?;
+        let real = path.canonicalize().ok().filter(|real| *real != path);
+        for path in real.into_iter().chain([path]) {
+            let rule = format!("{effect}:{}{rest}", Rule::escape(&path));
+            rules.push(Rule::parse(Ruling::Deny, &rule).map_err(|error| Failure::failed(error.to_string()))?);
+        }
+    }
+    Ok(rules)
 }
 
 impl Ceiling {

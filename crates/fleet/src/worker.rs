@@ -114,7 +114,7 @@ pub enum Ended {
 }
 
 /// Which of a worker's connections.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Asks {
     /// The one for jobs and journals.
     Jobs = 1,
@@ -364,7 +364,7 @@ impl Worker {
 
     /// While PostgreSQL is away, that is told once.
     pub(crate) fn note(&self, asks: Asks, error: &FleetError) {
-        if error.is_passing() {
+        if error.is_passing() && asks == Asks::Leases {
             *self.answers_since.lock() = None;
         }
         let is_told = error.is_passing() && self.away.fetch_or(asks as u8, Ordering::Relaxed) != 0;

@@ -54,7 +54,8 @@ impl Haft {
         self.resume_as(id, &agent).await
     }
 
-    /// Opens a session that exists as [`Haft::resume`] does, with the agent `agent` in place of the one that it had.
+    /// Opens a session that exists as [`Haft::resume`] does, with the agent `agent` in place of the one that it had. A session
+    /// that is open, here or in another process, keeps the agent that it has.
     ///
     /// # Errors
     /// Fails as [`Haft::resume`] does, and where there is no such agent.
@@ -129,7 +130,8 @@ impl Haft {
         self.resume_as(&forked.0, &agent).await
     }
 
-    /// Interrupts every session and waits until nothing of them is alive.
+    /// Interrupts every session and waits until nothing of them is alive, but for functions that block and do not look at
+    /// [`ToolContext::cancel`](crate::ToolContext::cancel).
     pub async fn close(&self) {
         self.engine.shut_down().await;
     }

@@ -33,6 +33,7 @@ pub(crate) struct Crew(Arc<Inner>);
 struct Inner {
     hub: Hub,
     state: Mutex<State>,
+    known: Mutex<Known>,
     more: Notify,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -44,6 +45,15 @@ struct State {
     running: HashMap<SessionId, CancellationToken>,
     /// Those of them that are to be worked on again once they have been put down.
     again: HashSet<SessionId>,
+    /// Those that are worked on although they are over.
+    retried: HashSet<SessionId>,
+    /// Those of other processes that were queued here.
+    taken_up: HashSet<SessionId>,
+}
+
+/// The jobs on disk.
+#[derive(Default)]
+struct Known {
     /// Journals that need not be read again before they grow, and what those of jobs said.
     settled: HashMap<SessionId, u64>,
     over: HashMap<SessionId, JobSummary>,
@@ -51,8 +61,15 @@ struct State {
 
 impl Crew {
     pub(crate) fn new(hub: Hub) -> Self {
-        let (state, more) = (Mutex::default(), Notify::new());
-        Self(Arc::new(Inner { hub, state, more, tasks: TaskTracker::new(), stop: CancellationToken::new() }))
+        let (state, known, more) = (Mutex::default(), Mutex::default(), Notify::new());
+        Self(Arc::new(Inner {
+            hub,
+            state,
+            known,
+            more,
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        }))
     }
 
     /// Queues a job that stands on disk.
@@ -67,6 +84,7 @@ impl Crew {
     /// Queues a job anew that is over, though it may not have been put down here yet.
     pub(crate) fn retry(&self, id: SessionId) {
         let mut state = self.0.state.lock();
+        state.retried.insert(id.clone());
         if state.running.contains_key(&id) {
             state.again.insert(id);
             return;
@@ -79,6 +97,7 @@ impl Crew {
     pub(crate) fn cancel(&self, id: &SessionId) -> bool {
         let mut state = self.0.state.lock();
         state.again.remove(id);
+        state.retried.remove(id);
         state.queue.retain(|queued| queued != id);
         let running = state.running.get(id);
         running.inspect(|stop| stop.cancel()).is_some()
@@ -86,18 +105,15 @@ impl Crew {
 
     /// All jobs there are, newest first. Waits for files.
     pub(crate) fn jobs(&self) -> Vec<(SessionId, JobSummary)> {
-        let mut state = self.0.state.lock();
-        let mut settled = std::mem::take(&mut state.settled);
-        let mut jobs: HashMap<SessionId, JobSummary> =
-            self.0.hub.home().changed_jobs(&mut settled).into_iter().collect();
-        state.settled = settled;
+        let known = &mut *self.0.known.lock();
+        let jobs = self.0.hub.home().changed_jobs(&mut known.settled);
+        let mut jobs: HashMap<SessionId, JobSummary> = jobs.into_iter().collect();
         for (id, standing) in jobs.iter().filter(|(_, standing)| standing.status.is_over()) {
-            state.over.insert(id.clone(), standing.clone());
+            known.over.insert(id.clone(), standing.clone());
         }
-        for (id, standing) in &state.over {
+        for (id, standing) in &known.over {
             jobs.entry(id.clone()).or_insert_with(|| standing.clone());
         }
-        drop(state);
         let mut jobs: Vec<_> = jobs.into_iter().collect();
         jobs.sort_by(|(a, _), (b, _)| b.0.cmp(&a.0));
         jobs
@@ -114,20 +130,20 @@ impl Crew {
     /// Queues jobs that other processes have added or left, each of them once, and begins schedules of the served folders
     /// that are due.
     async fn take_up(&self) -> Infallible {
-        let mut tried = HashSet::new();
         loop {
             let own = self.clone();
             let left = tokio::task::spawn_blocking(move || own.left()).await.unwrap_or_default();
-            left.into_iter().filter(|id| tried.insert(id.clone())).for_each(|id| self.add(id));
+            let is_new = |id: &SessionId| self.0.state.lock().taken_up.insert(id.clone());
+            left.into_iter().filter(is_new).for_each(|id| self.add(id));
             match self.begin_due().await {
                 Ok(Some(begun)) => {
                     self.0.hub.tell(&begun);
-                    self.add(begun.clone());
-                    tried.insert(begun);
+                    self.0.state.lock().taken_up.insert(begun.clone());
+                    self.add(begun);
                     continue;
                 }
                 Ok(None) => {}
-                Err(why) => self.0.hub.warn_once(format!("cannot begin a scheduled job: {why}")),
+                Err(why) => self.0.hub.settings().app.warn(format!("cannot begin a scheduled job: {why}")),
             }
             sleep(POLL_INTERVAL).await;
         }
@@ -136,8 +152,12 @@ impl Crew {
     /// Queues the job of a schedule that is due.
     async fn begin_due(&self) -> Result<Option<SessionId>, String> {
         let (hub, jobs) = (&self.0.hub, self.0.hub.settings().app.jobs());
-        let due = jobs.take_due(|folder| hub.is_served(folder)).map_err(|failure| failure.message)?;
-        let Some(request) = due else { return Ok(None) };
+        let own = hub.clone();
+        let due = tokio::task::spawn_blocking(move || {
+            own.settings().app.jobs().take_due(|folder| own.is_served(folder))
+        });
+        let due = due.await.map_err(|panic| panic.to_string())?;
+        let Some(request) = due.map_err(|failure| failure.message)? else { return Ok(None) };
         let folder = request.origin.display().to_string();
         let place = hub.place(Some(&folder), None, None).map_err(|error| error.message().to_owned())?;
         let queued = jobs.queue(None, request, Some(&place.model)).await;
@@ -202,6 +222,13 @@ impl Crew {
         self.jobs().into_iter().rev().filter(is_left).map(|(id, _)| id).collect()
     }
 
+    /// Whether another process, or a person, has ended the job since it was queued.
+    async fn is_over(&self, id: &SessionId) -> bool {
+        let (home, id) = (self.0.hub.home().clone(), id.clone());
+        let standing = tokio::task::spawn_blocking(move || JobSummary::of(&home.peek(&id.0).ok()?, false));
+        standing.await.ok().flatten().is_some_and(|standing| standing.status.is_over())
+    }
+
     async fn resume(&self, id: &SessionId) -> Result<Job, Failure> {
         let Settings { app, spec, host, .. } = self.0.hub.settings();
         // What the role of a user allows now holds, whatever it was when the job was given. A job whose owner cannot be told
@@ -224,10 +251,17 @@ impl Crew {
 
     async fn run(&self, id: &SessionId, slot: Slot) {
         let hub = &self.0.hub;
+        let is_retried = self.0.state.lock().retried.remove(id);
+        if !is_retried && self.is_over(id).await {
+            return;
+        }
         let job = match self.resume(id).await {
             Ok(job) => job,
-            // Another process works on it.
-            Err(_) if hub.home().is_open(id) => return,
+            // Another process works on it, and may leave it.
+            Err(_) if hub.home().is_open(id) => {
+                self.0.state.lock().taken_up.remove(id);
+                return;
+            }
             Err(Failure { message, .. }) => {
                 return hub.settings().app.warn(format!("cannot work on the job `{id}`: {message}"));
             }

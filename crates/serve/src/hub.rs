@@ -7,6 +7,7 @@ mod engines;
 mod held;
 mod named;
 mod now;
+mod roles;
 
 use crate::{
     error::{Answer, ApiError},
@@ -18,7 +19,7 @@ pub(crate) use chosen::Choice;
 use chosen::Chosen;
 use engines::Engines;
 use futures::{Stream, StreamExt, stream::BoxStream};
-use haft_core::{Command, Event, Fact, JobSpec, Seq, SessionId, SessionOpened};
+use haft_core::{Event, Fact, JobSpec, Seq, SessionId, SessionOpened};
 use haft_engine::{Engine, EngineError, Home, JournalError, RemoteClients, Session};
 use haft_process::give_memory_back;
 use held::{Held, Opened};
@@ -309,7 +310,13 @@ impl Hub {
                 .suggest("`GET /v1/sessions` lists them")
         };
         let id = self.home().exact(id).ok_or_else(missing)?;
-        let (_, opened) = self.home().read_opened(&id)?.ok_or_else(missing)?;
+        let opened = self.home().read_opened(&id);
+        // A user is told nothing of a session that may be of another one.
+        let opened = opened.map_err(|error| match self.user() {
+            None => error.into(),
+            Some(_) => ApiError::away("the session cannot be read now"),
+        });
+        let (_, opened) = opened?.ok_or_else(missing)?;
         if !self.is_served(opened.asked_in()) && !self.is_served(&opened.workspace) {
             return Err(missing());
         }
@@ -359,36 +366,6 @@ impl Hub {
         let session = engine.open(&known.id.0, &known.agent).await?;
         let kind = if session.is_joined() { Kind::Running } else { Kind::Fresh };
         Ok(self.hold(session, kind))
-    }
-
-    /// Checks that the role of the user allows the mode of the session, which may be of another user.
-    pub(crate) fn check_mode(&self, session: &Session) -> Answer<()> {
-        let up_to = self.user().and_then(|user| Bounds::of(&user.role).up_to);
-        let Some(up_to) = up_to.filter(|up_to| session.mode() > *up_to) else { return Ok(()) };
-        let message = format!(
-            "the session runs in the mode `{}`, and your role allows `{}` at most",
-            session.mode().name(),
-            up_to.name()
-        );
-        Err(ApiError::forbidden(message).suggest("ask a person with a wider role, or fork the session"))
-    }
-
-    /// Narrows sessions at work whose user was removed or has another role now, for ever: what they do next is asked for.
-    pub(crate) async fn narrow(&self) {
-        let mut version = self.users().version();
-        loop {
-            tokio::time::sleep(USER_INTERVAL).await;
-            let before = std::mem::replace(&mut version, self.users().version());
-            if version == before {
-                continue;
-            }
-            for session in self.engines().sessions() {
-                let up_to = self.find(&session.id().0).ok().and_then(|known| known.place.bounds.up_to);
-                if let Some(mode) = up_to.filter(|up_to| session.mode() > *up_to) {
-                    let _it_has_closed = session.send(Command::SetMode { mode });
-                }
-            }
-        }
     }
 
     /// The engine for what a session does next; the session is not opened.
@@ -455,6 +432,10 @@ impl Hub {
         let serial = held.serial();
         if let Some(first) = self.inner.open.add(held) {
             return first;
+        }
+        // The role may have been changed while its engine was made.
+        if self.users().are_known() {
+            self.narrow_one(&session);
         }
         self.inner.figures.sessions.inc();
         let (hub, events, journal) = (self.clone(), session.events(from), session.journal().clone());

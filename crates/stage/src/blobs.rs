@@ -114,7 +114,7 @@ impl Blobs {
     pub(crate) fn copy_to(&self, hash: &Hash, to: &mut File) -> io::Result<()> {
         let content = self.open(hash)?;
         sparse::copy(&content, to)?;
-        match sparse::hash(&content, &Stop::default())? == *hash {
+        match sparse::hash(to, &Stop::default())? == *hash {
             true => Ok(()),
             false => Err(is_damaged(hash)),
         }

@@ -296,9 +296,7 @@ impl<Out: Write> Tui<Out> {
 
     /// The process does not wake up while nothing happens and nothing moves.
     fn is_due(&self) -> bool {
-        self.is_changed
-            || self.app.is_moving()
-            || self.app.mode.page().is_some_and(|page| page.work.is_some())
+        self.is_changed || self.app.is_moving() || self.app.mode.page().is_some_and(page::Page::grows)
     }
 
     /// Draws finished lines up to the last picture among them, with the pictures; returns the rest.

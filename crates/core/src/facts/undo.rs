@@ -44,6 +44,8 @@ pub fn is_within_call(entries: &[Arc<Entry>], to: Seq) -> bool {
         match &entry.fact {
             Fact::Staged { call, .. } | Fact::SubagentChanged { call, .. } => drop(open.insert(call)),
             Fact::ToolEnded { call, .. } => drop(open.remove(call)),
+            // A background task is a call of its own.
+            Fact::TaskEnded { task, .. } => drop(open.remove(&task.call())),
             _ => {}
         }
     }

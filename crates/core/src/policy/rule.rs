@@ -271,9 +271,14 @@ impl Rule {
         rules
     }
 
+    /// `path` as a rule about this very path has it: letters that mean something in a pattern stand for themselves.
+    pub fn escape(path: &Path) -> String {
+        globset::escape(&path.to_string_lossy())
+    }
+
     /// The same rule about `path`, with `rest` of its pattern behind it.
     fn about(&self, path: &Path, rest: &str) -> Option<Self> {
-        let glob = glob(&(globset::escape(&path.to_string_lossy()) + rest)).ok()?;
+        let glob = glob(&(Self::escape(path) + rest)).ok()?;
         let pattern = match &self.pattern {
             Pattern::Read(_) => Pattern::Read(glob),
             Pattern::Write { names_git, .. } => Pattern::Write { glob, names_git: *names_git },

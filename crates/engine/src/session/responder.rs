@@ -128,7 +128,7 @@ pub(crate) fn open_questions(entries: &[Arc<Entry>]) -> Vec<Arc<Entry>> {
 /// The responder of a session, if it has one, and the place of the first entry that it answers.
 pub(crate) type AnsweredBy = Option<(Responder, Seq)>;
 
-/// Who answers what the calls of a session ask. All handles of the session share it.
+/// What answers the questions of a session's calls. All handles of the session share it.
 pub(crate) struct Answering {
     /// The program, by a function.
     pub(crate) by: watch::Sender<AnsweredBy>,
@@ -164,12 +164,46 @@ impl Drop for Reader {
     }
 }
 
-/// Answers what the calls of a session ask, whichever command or event opened their turn.
+/// Answers what the calls of a session ask, whichever command or event opened their turn. Once its last handle is gone, what
+/// the program does not answer is refused: no code is left that could.
 pub(crate) async fn answer_all(
     journal: Journal,
     interactions: Interactions,
-    mut answering: watch::Receiver<AnsweredBy>,
+    answering: watch::Receiver<AnsweredBy>,
 ) -> Infallible {
+    let by_program = answer_by_program(&journal, &interactions, answering.clone());
+    tokio::join!(by_program, refuse_without_handles(&journal, &interactions, answering));
+    std::future::pending().await
+}
+
+async fn refuse_without_handles(
+    journal: &Journal,
+    interactions: &Interactions,
+    mut answering: watch::Receiver<AnsweredBy>,
+) {
+    while answering.changed().await.is_ok() {}
+    let responder = answering.borrow().as_ref().map(|(responder, _)| responder.clone()).unwrap_or_default();
+    let refuse = |asked: &Fact| match refusal(asked).filter(|_| !responder.answers(asked)) {
+        Some(Command::Answer { call, answer, by, because }) => {
+            interactions.answer(&call, Answered { answer, by, because });
+        }
+        Some(Command::Reply { call, answer, by }) => drop(interactions.reply(&call, answer, by)),
+        _ => {}
+    };
+    let mut events = pin!(journal.follow(journal.next()));
+    open_questions(&journal.entries()).iter().for_each(|asked| refuse(&asked.fact));
+    while let Some(event) = events.next().await {
+        if let Event::Recorded(entry) = event {
+            refuse(&entry.fact);
+        }
+    }
+}
+
+async fn answer_by_program(
+    journal: &Journal,
+    interactions: &Interactions,
+    mut answering: watch::Receiver<AnsweredBy>,
+) {
     let set =
         answering.wait_for(Option::is_some).await.ok().and_then(|set| set.as_ref().map(|(_, from)| *from));
     if let Some(from) = set {
@@ -177,7 +211,7 @@ pub(crate) async fn answer_all(
         while let Some(event) = events.next().await {
             let Event::Recorded(entry) = event else { continue };
             let responder = answering.borrow().as_ref().map(|(responder, _)| responder.clone());
-            match responder.and_then(|responder| responder.answer(&journal, &entry.fact)) {
+            match responder.and_then(|responder| responder.answer(journal, &entry.fact)) {
                 Some(Command::Answer { call, answer, by, because }) => {
                     interactions.answer(&call, Answered { answer, by, because }) != AnswerTaken::NotAsked
                 }
@@ -186,5 +220,4 @@ pub(crate) async fn answer_all(
             };
         }
     }
-    std::future::pending().await
 }

@@ -6,7 +6,11 @@ use super::{
     responder::{Reader, open_questions, refusal},
     turn_report::{ReportBuilder, TurnError, TurnReport},
 };
-use futures::{FutureExt, Stream, StreamExt, future::BoxFuture, stream::BoxStream};
+use futures::{
+    FutureExt, Stream, StreamExt,
+    future::{BoxFuture, poll_fn},
+    stream::BoxStream,
+};
 use haft_core::{Answer, CallId, Command, Event, Fact, Part, Seq, answer};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -45,7 +49,7 @@ impl Session {
             seen: Seq(0),
             account: ReportBuilder::default(),
             reader: None,
-            is_awaited: false,
+            first: None,
             refuses_unanswered: false,
         }
     }
@@ -95,7 +99,7 @@ impl Session {
 /// What comes of one command of a session: a stream of events, then a report.
 ///
 /// What calls ask meanwhile is answered as the handle's session says ([`Session::answered_by`]). Code that reads it as a
-/// [`Stream`] may answer with [`Turn::answer`] and [`Turn::reply`]: the turn waits for that.
+/// [`Stream`] may answer with [`Turn::answer`] and [`Turn::reply`]: the turn waits for that, until the handle is dropped.
 ///
 /// As a [`Stream`] it yields the events from the first entry that comes of the command to the last one, as
 /// [`Session::events`] does. It ends when the turn has ended that the command opened or joined; at once where the command
@@ -114,9 +118,10 @@ pub struct Turn {
     is_queued: bool,
     seen: Seq,
     account: ReportBuilder,
-    /// While code reads it as a stream, and so may answer.
+    /// Since code has read it as a stream, which may answer.
     reader: Option<Reader>,
-    is_awaited: bool,
+    /// The first entry that was seen to come of the command.
+    first: Option<Seq>,
     /// Whether what the session's [`Responder`](super::responder::Responder) does not answer is refused, unless code that
     /// reads another handle may answer it.
     refuses_unanswered: bool,
@@ -189,7 +194,7 @@ impl Turn {
             }
         }
         if matches!(self.place, Place::Begins { .. }) {
-            self.next().await;
+            poll_fn(|cx| self.poll_event(cx)).await;
         }
     }
 
@@ -210,20 +215,29 @@ impl Turn {
     }
 
     async fn finish(&mut self, refuses_unanswered: bool) {
-        (self.refuses_unanswered, self.is_awaited, self.reader) = (refuses_unanswered, true, None);
+        (self.refuses_unanswered, self.reader) = (refuses_unanswered, None);
         let mut readers = self.session.responder.readers();
         loop {
             // What a handle that is gone left open would keep the turn from going on.
-            if refuses_unanswered && !self.session.is_joined() && *readers.borrow_and_update() == 0 {
-                open_questions(&self.session.entries()).iter().for_each(|asked| self.respond(&asked.fact));
+            if refuses_unanswered && *readers.borrow_and_update() == 0 {
+                let asked = open_questions(&self.session.entries());
+                asked
+                    .iter()
+                    .filter(|asked| self.may_refuse(asked.seq))
+                    .for_each(|asked| self.respond(&asked.fact));
             }
             loop {
                 tokio::select! {
-                    event = self.next() => if event.is_none() { return },
+                    event = poll_fn(|cx| self.poll_event(cx)) => if event.is_none() { return },
                     Ok(()) = readers.changed() => break,
                 }
             }
         }
+    }
+
+    /// Where another process has the session open, only what the turns of this handle ask.
+    fn may_refuse(&self, asked: Seq) -> bool {
+        !self.session.is_joined() || self.first.is_some_and(|first| (first..self.seen).contains(&asked))
     }
 
     fn respond(&self, asked: &Fact) {
@@ -306,9 +320,15 @@ impl Stream for Turn {
     type Item = Event;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
-        if self.reader.is_none() && !self.is_awaited {
+        if self.reader.is_none() {
             self.reader = Some(Reader::new(self.session.responder.clone()));
         }
+        self.poll_event(cx)
+    }
+}
+
+impl Turn {
+    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
         loop {
             while let Poll::Ready(Some((_, progress))) = self.progress.poll_recv(cx) {
                 self.hear(progress);
@@ -328,6 +348,7 @@ impl Stream for Turn {
             }
             if self.is_own(&event) {
                 if let Event::Recorded(entry) = &event {
+                    self.first.get_or_insert(entry.seq);
                     self.seen = Seq(entry.seq.0 + 1);
                     self.account.apply(entry);
                     self.respond(&entry.fact);

@@ -404,7 +404,7 @@ impl Worker {
         let settled = match queue::settle(&self.database, lease, conclusion, carried.as_deref()).await {
             // The next attempt settles what the journal concludes, unless it counts as the first one.
             Err(error) if error.is_passing() => {
-                return self.put_back(lease, &error.to_string(), || true).await;
+                return self.put_back(lease, &error.to_string(), || job.attempt == 1).await;
             }
             settled => settled?,
         };

@@ -160,13 +160,44 @@ async fn a_session_whose_last_handle_is_gone_is_opened_after_its_turn() {
     let id = session.id().0.clone();
     drop((turn, session));
 
-    let (again, ()) = tokio::join!(agent.resume(&id), async {
+    let (again, ()) = tokio::join!(in_time(agent.resume(&id)), async {
         tokio::time::sleep(Duration::from_millis(100)).await;
         fs::write(place.path().join("work/go"), "").unwrap();
     });
 
     let report = in_time(again.unwrap().prompt("and then?")).await.unwrap();
     assert_eq!(report.text, "two");
+}
+
+#[tokio::test]
+async fn what_is_asked_once_the_last_handle_is_gone_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let work = place.path().join("work");
+    fs::create_dir_all(&work).unwrap();
+    let script = model().calls([writes("a.txt")]).calls([writes("b.txt")]).says("one").says("two");
+    let builder = Haft::builder().provider(script).tool(write_text).workspace(&work);
+    let agent = builder.home(place.path().join("home")).build().await.unwrap();
+    let session = agent.session().unwrap();
+    let mut turn = session.prompt("write");
+    until_asked(&mut turn).await;
+    let id = session.id().0.clone();
+    drop((turn, session));
+
+    let again = in_time(agent.resume(&id)).await.unwrap();
+
+    assert_eq!(in_time(again.prompt("and then?")).await.unwrap().outcome, Some(Outcome::Finished));
+    assert_eq!(fs::read_dir(&work).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_handle_that_is_kept_after_it_was_recorded_holds_no_question_open() {
+    let place = tempfile::tempdir().unwrap();
+    let script = model().calls([writes("a.txt")]).says("one").says("two");
+    let agent = Haft::builder().provider(script).tool(write_text).workspace(place.path()).in_memory();
+    let session = agent.build().await.unwrap().session().unwrap();
+    let mut kept = session.prompt("write");
+    kept.recorded().await;
+    assert!(in_time(session.prompt("by the way")).await.is_ok());
 }
 
 #[tokio::test]

@@ -502,7 +502,10 @@ async fn asking(context: &Context, id: &str, call: &str, what: &str) -> Answer<(
     let call = CallId(call.to_owned());
     let is_asking = |session: &Session| pending(&session.entries()).iter().any(|(asked, _)| *asked == call);
     match context.hub.live(&known.id).filter(is_asking) {
-        Some(session) => Ok((session, call)),
+        Some(session) => {
+            context.hub.check_mode(&session)?;
+            Ok((session, call))
+        }
         None => Err(ApiError::conflict(format!("no call `{}` waits for {what}", call.0.escape_debug()))
             .suggest(
                 "`GET /v1/sessions/{id}/asked` names those that do; it may have been answered elsewhere",

@@ -219,6 +219,7 @@ pub(crate) async fn retry(context: Context, Id(id): Id) -> Answer<Response> {
     if standing.status == JobStatus::Completed || is_running {
         return Err(ApiError::conflict(format!("the job `{id}` is {} already", standing.status)));
     }
+    context.hub.check_job(&context.hub.find(&id)?)?;
     context.crew.retry(SessionId(id.clone()));
     Ok((StatusCode::ACCEPTED, Json(find(&context.hub, &id).await?)).into_response())
 }

@@ -441,8 +441,8 @@ pub(crate) async fn export(
     Ok(([(CONTENT_TYPE, HeaderValue::from_static(kind))], text).into_response())
 }
 
-/// A session that can take commands. One takes none that runs in a wider mode than the role of the user allows, or that
-/// another process has open in a wider mode than this server allows.
+/// A session that can take commands: in no wider mode than the role of the user allows, nor than this server allows where
+/// another process has it open.
 pub(crate) async fn opened(context: &Context, id: &str) -> Answer<Session> {
     let session = context.hub.open(id).await?;
     may_command(context, &session).await?;

@@ -75,6 +75,10 @@ impl Opened {
         Some(held.session.clone())
     }
 
+    pub(super) fn sessions(&self) -> Vec<Session> {
+        self.0.lock().values().map(|held| held.session.clone()).collect()
+    }
+
     pub(super) fn touch(&self, id: &SessionId) {
         if let Some(held) = self.0.lock().get_mut(id) {
             held.used = Instant::now();

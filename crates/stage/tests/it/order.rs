@@ -159,9 +159,10 @@ fn leftover_name(place: &Place, changes: &[Change]) -> String {
             }
             std::thread::yield_now();
         };
-        // Nothing comes, so that an empty file is put in place.
+        // Nothing comes, which is not the content.
         drop(fs::File::options().write(true).open(&content).unwrap());
-        settling.join().unwrap().unwrap();
+        let refused = settling.join().unwrap().unwrap_err();
+        assert!(refused.to_string().contains("was changed since it was recorded"), "{refused}");
         name
     });
     fs::remove_file(&content).unwrap();

@@ -138,15 +138,14 @@ impl App {
 
     /// Asks whether the work at the cursor is stopped.
     pub(super) fn ask_to_stop(&mut self) {
-        if let Some(pick) = self.mode.pick().filter(|pick| pick.list.chosen().is_some()) {
-            pick.change = Some(Change::Stop);
+        if let Some(pick) = self.mode.pick() {
+            pick.change = pick.list.chosen().map(|item| Change::Stop(item.value.clone()));
         }
     }
 
     /// Ends a background command, or interrupts the turn of a session below this one.
-    pub(super) fn stop_listed(&mut self) {
-        let Some(item) = self.mode.pick().and_then(|pick| pick.list.chosen()).cloned() else { return };
-        let is_stopped = match self.work(&item.value) {
+    pub(super) fn stop_work(&mut self, name: &str) {
+        let is_stopped = match self.work(name) {
             Some(Work::Task(task)) => {
                 self.session.as_ref().is_some_and(|session| session.stop_task(&task.id))
             }

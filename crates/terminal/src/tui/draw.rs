@@ -89,7 +89,7 @@ impl App {
             let (title, typed, hint) = match &pick.change {
                 Some(Change::Name(name)) => ("name", name.as_str(), "type a name"),
                 Some(Change::Delete) => ("delete", "", "for good; files in the workspace stay as they are"),
-                Some(Change::Stop) => ("stop", "", "ends it; the model is told"),
+                Some(Change::Stop(_)) => ("stop", "", "ends it; the model is told"),
                 None => (pick.title, pick.typed.as_str(), "type to search"),
             };
             let title = Span::styled(format!("{title}: "), self.look.bold());

@@ -139,11 +139,11 @@ impl App {
     fn act_on_page(&mut self, action: Action) {
         match &mut self.mode {
             Mode::Read(page, _) => page.act(action, self.rows),
-            Mode::Pick(pick, _) => match pick.change.take().filter(|_| action == Action::TakeLine) {
-                Some(Change::Stop) => self.stop_listed(),
-                Some(change) => self.change_listed(change),
-                None => {}
-            },
+            Mode::Pick(pick, _) => {
+                if let Some(change) = pick.change.take().filter(|_| action == Action::TakeLine) {
+                    self.change_listed(change);
+                }
+            }
             _ => {}
         }
     }
@@ -413,7 +413,7 @@ impl App {
     fn search(&mut self, change: impl FnOnce(&mut String)) {
         match &mut self.mode {
             Mode::Pick(Pick { change: Some(Change::Name(name)), .. }, _) => change(name),
-            Mode::Pick(Pick { change: Some(Change::Delete | Change::Stop), .. }, _) => {}
+            Mode::Pick(Pick { change: Some(Change::Delete | Change::Stop(_)), .. }, _) => {}
             Mode::Pick(pick, _) => {
                 change(&mut pick.typed);
                 pick.list.narrow(&pick.typed);

@@ -111,8 +111,8 @@ pub(super) enum Change {
     /// Gives it the name that is typed; an empty one takes its name away.
     Name(String),
     Delete,
-    /// Ends the background work at the cursor.
-    Stop,
+    /// Ends the background work of this item.
+    Stop(String),
 }
 
 impl Pick {

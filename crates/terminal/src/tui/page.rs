@@ -56,7 +56,12 @@ impl Page {
         Self { work: Some((name, shown)), ..self }
     }
 
-    /// Takes what it shows now. Who reads its end goes on reading its end.
+    /// Whether it may soon show more.
+    pub(super) fn grows(&self) -> bool {
+        self.work.as_ref().is_some_and(|(_, shown)| !matches!(shown, Shown::Task { running: false, .. }))
+    }
+
+    /// Takes what it shows now. A person at its end stays at its end.
     pub(super) fn grow(&mut self, title: String, lines: Vec<Line<'static>>, rows: usize) {
         let is_at_end = self.top >= self.last_top(rows);
         (self.title, self.lines) = (title, lines);

@@ -11,7 +11,7 @@ use crate::{
     going_on,
 };
 use haft_core::{Command, Mode as PermissionMode, Seq};
-use haft_engine::{Agent, Remote, Session, Summary};
+use haft_engine::{Agent, Home, JournalError, Remote, Session, Summary};
 use haft_present::host::OpenRequest;
 use haft_present::matching::mention;
 use haft_present::timeline::{self, Recap};
@@ -97,14 +97,16 @@ impl App {
     }
 
     pub(super) fn change_listed(&mut self, change: Change) {
+        match change {
+            Change::Name(name) => self.change_session(|home, id| home.rename(id, &name).map(drop)),
+            Change::Delete => self.change_session(|home, id| home.remove(id).map(drop)),
+            Change::Stop(name) => self.stop_work(&name),
+        }
+    }
+
+    fn change_session(&mut self, change: impl FnOnce(&Home, &str) -> Result<(), JournalError>) {
         let (Some(id), Some(engine)) = (self.listed(), &self.engine) else { return };
-        let home = &engine.setup().home;
-        let changed = match change {
-            Change::Name(name) => home.rename(&id, &name).map(drop),
-            Change::Delete => home.remove(&id).map(drop),
-            Change::Stop => return,
-        };
-        match changed {
+        match change(&engine.setup().home, &id) {
             Ok(()) => self.list_again(),
             Err(error) => self.fail(error.to_string(), None),
         }

@@ -1,6 +1,32 @@
 //! Jobs and schedules that `haft serve` works on.
 use crate::kit::{Place, serving::Serving, terminal::poll};
 use serde_json::{Value, json};
+use std::{thread::sleep, time::Duration};
+
+// H-141: what waits here for a worker may be canceled by another process.
+#[test]
+fn a_job_that_was_canceled_while_it_waited_is_not_worked_on() {
+    let place = Place::new();
+    let model = place.script("model", &[json!({"say": "It is a question.", "delay_ms": 10_000})]);
+    place.configure(&format!("model = \"{model}\"\n"));
+    let server = Serving::start(&place, &["--model", &model, "--workers", "1"]);
+    let add = || {
+        let added = place.run(&["jobs", "add", "--kind", "triager", "--description", "one"]);
+        added.out.trim().to_owned()
+    };
+    let shows = |id: &str, field: &str| server.ask(&format!("GET /v1/jobs/{id}"), "").json()[field].clone();
+    let first = add();
+    poll(|| shows(&first, "status") == "running", || "the first job".into());
+    let second = add();
+    // The server takes it up within this time, and the first one still has the worker.
+    sleep(Duration::from_secs(6));
+
+    assert_eq!(place.run(&["jobs", "cancel", &second]).code, 0);
+
+    poll(|| !shows(&first, "output").is_null(), || "the end of the first job".into());
+    sleep(Duration::from_secs(1));
+    assert_eq!((shows(&second, "status"), shows(&second, "rounds")), (json!("cancelled"), json!(0)));
+}
 
 // H-141
 #[test]

@@ -6,7 +6,13 @@ use crate::kit::{
     terminal::poll,
 };
 use serde_json::{Value, json};
-use std::{fs, os::unix::fs::MetadataExt, path::Path, thread::sleep, time::Duration};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, symlink},
+    path::Path,
+    thread::sleep,
+    time::Duration,
+};
 
 /// A server with the roles that Haft has, and some of its own.
 fn serving(place: &Place, more: &[&str]) -> Serving {
@@ -483,8 +489,6 @@ fn a_turn_that_runs_asks_once_its_user_is_removed_or_has_a_narrower_role() {
 fn a_user_commands_no_session_in_a_wider_mode_than_the_role_allows() {
     let place = Place::new();
     let server = serving(&place, &["--permission", "accept-edits"]);
-    let config = place.path().join("person/.config/haft/config.toml");
-    let _the_server_has_read_it = fs::read_to_string(config).unwrap();
     let careful = add(&place, &server, "hal", "looker");
     let id = server.session("{}");
     for (line, body) in
@@ -504,6 +508,11 @@ fn a_user_commands_no_session_in_a_wider_mode_than_the_role_allows() {
 #[test]
 fn a_user_reads_nothing_of_the_server_or_of_others_through_tools() {
     let place = Place::new();
+    // A name that means something in a pattern, behind a link.
+    let real = place.path().join("real[1]");
+    fs::create_dir_all(place.path().join("home")).unwrap();
+    fs::rename(place.path().join("home"), &real).unwrap();
+    symlink(&real, place.path().join("home")).unwrap();
     let server = serving(&place, &["--permission", "full"]);
     let (ann, ben) = (add(&place, &server, "ann", "member"), add(&place, &server, "ben", "member"));
     let hers = ann.session();
@@ -519,7 +528,10 @@ fn a_user_reads_nothing_of_the_server_or_of_others_through_tools() {
         read(&home.join("serve-token")),
         read(&of_hers.join("journal.jsonl")),
         read(&of_hers.join("outputs/output-1.txt")),
+        read(&real.join("sessions").join(&hers).join("outputs/output-1.txt")),
+        json!({"name": "grep", "arguments": {"pattern": "opened", "path": real.join("sessions")}}),
         write(&of_hers.join("owner")),
+        write(&real.join("sessions").join(&hers).join("owner")),
         write(&home.join("schedule/mine.json")),
         read(&config),
         write(&config),

@@ -155,6 +155,17 @@ fn later_calls_that_depend_on_it_are_named() {
 }
 
 #[test]
+fn a_turn_behind_a_command_that_changed_files_in_the_background_is_undone() {
+    let background = json!({"name": "bash", "arguments": {"command": "echo 1 >c", "background": true}});
+    let place = made(&[background]);
+    assert_eq!(place.read("c").as_deref(), Some("1\n"));
+    run(&place, &[edit("a", "one", "1")]);
+    let undone = place.run(&["undo"]);
+    assert_eq!((undone.code, place.read("a").as_deref()), (0, Some(LINES)), "{undone:?}");
+    assert_eq!(place.read("c").as_deref(), Some("1\n"));
+}
+
+#[test]
 fn what_cannot_be_made_again_counts_as_dependent() {
     let background = json!({"name": "bash", "arguments": {"command": "echo 1 >c", "background": true}});
     let place = made(&[edit("a", "one", "1"), background]);

@@ -1,0 +1,66 @@
+//! What the role of a user allows sessions that go on, of the user and of others.
+use super::{Hub, Known, USER_INTERVAL};
+use crate::{
+    error::{Answer, ApiError},
+    parts::Bounds,
+};
+use haft_core::Command;
+use haft_engine::Session;
+
+impl Hub {
+    /// Checks that the role of the user allows the mode of the session, which may be of another user.
+    pub(crate) fn check_mode(&self, session: &Session) -> Answer<()> {
+        let up_to = self.user().and_then(|user| Bounds::of(&user.role).up_to);
+        // With an outbox, edits are not asked for in the mode `ask`, either.
+        let mode = session.policy().mode;
+        let Some(up_to) = up_to.filter(|up_to| mode > *up_to) else { return Ok(()) };
+        let message = format!(
+            "the session runs in the mode `{}`, and your role allows `{}` at most",
+            mode.name(),
+            up_to.name()
+        );
+        Err(ApiError::forbidden(message).suggest("ask a person with a wider role, or fork the session"))
+    }
+
+    /// Checks that a job which the user makes go on may do no more than the user's role allows.
+    pub(crate) fn check_job(&self, known: &Known) -> Answer<()> {
+        let Some(up_to) = self.user().and_then(|user| Bounds::of(&user.role).up_to) else { return Ok(()) };
+        let is_own = known.owner.as_deref() == self.user_name();
+        match is_own || known.place.bounds.up_to.is_some_and(|theirs| theirs <= up_to) {
+            true => Ok(()),
+            false => Err(ApiError::forbidden(format!(
+                "the job may work in a wider mode than your role allows, which is `{}`",
+                up_to.name()
+            ))
+            .suggest("ask the user who gave the job, or a person with a wider role")),
+        }
+    }
+
+    /// Narrows sessions and jobs at work whose user was removed or has another role now, until the server stops: what they do
+    /// next is judged by what the user may do.
+    pub(crate) async fn narrow(&self) {
+        let mut version = self.users().version();
+        loop {
+            tokio::time::sleep(USER_INTERVAL).await;
+            let now = self.users().version();
+            if version == now {
+                continue;
+            }
+            let mut all = self.engines().sessions();
+            all.extend(self.inner.open.sessions());
+            // Those that cannot be looked at now are looked at again.
+            if all.iter().fold(true, |is_done, session| self.narrow_one(session) && is_done) {
+                version = now;
+            }
+        }
+    }
+
+    /// Sets the widest mode that the session's user may have now, where it is in a wider one. Returns whether it is known.
+    pub(super) fn narrow_one(&self, session: &Session) -> bool {
+        let Ok(known) = self.find(&session.id().0) else { return !self.home().is_open(session.id()) };
+        if let Some(mode) = known.place.bounds.up_to.filter(|up_to| session.mode() > *up_to) {
+            let _it_has_closed = session.send(Command::SetMode { mode });
+        }
+        true
+    }
+}
