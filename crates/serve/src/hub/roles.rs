@@ -49,7 +49,7 @@ impl Hub {
             let mut all = self.engines().sessions();
             all.extend(self.inner.open.sessions());
             // Those that cannot be looked at now are looked at again.
-            if all.iter().fold(true, |is_done, session| self.narrow_one(session) && is_done) {
+            if all.iter().filter(|session| !self.narrow_one(session)).count() == 0 {
                 version = now;
             }
         }
