@@ -355,6 +355,12 @@ impl Turn {
                 }
                 return Poll::Ready(Some(event));
             }
+            // The turn that this command waits for goes on.
+            if let Event::Recorded(entry) = &event
+                && !self.session.is_joined()
+            {
+                self.respond(&entry.fact);
+            }
             if self.yields_all {
                 return Poll::Ready(Some(event));
             }
