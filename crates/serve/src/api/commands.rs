@@ -4,12 +4,11 @@ use super::{
     body::{Body, Id, IdAndCall},
     completions::expanded,
     report::{Report, unrecorded},
-    sessions::opened,
+    sessions::{may_act, opened, resting},
     watch::pending,
 };
 use crate::{
     error::{Answer, ApiError, ErrorBody},
-    hub::SessionState as Standing,
     requests::{Key, Keyed},
 };
 use axum::{
@@ -19,7 +18,7 @@ use axum::{
 };
 use haft_app::{config::serve::Permission, pdf::with_text};
 use haft_core::{
-    AcceptedFile, Answer as Said, CallId, Channel, Command, Entry, Fact, Mode, Part, Seq, changed,
+    AcceptedFile, Answer as Said, CallId, Channel, Command, Entry, Fact, Part, Seq, changed,
     picture::from_base64, waiting_prompts,
 };
 use haft_engine::Session;
@@ -579,26 +578,4 @@ pub(crate) async fn compact(
 ) -> Answer<Response> {
     let session = resting(&context, &id).await?;
     give(&session, Command::Compact, wait).await
-}
-
-/// A session in which no turn runs.
-pub(super) async fn resting(context: &Context, id: &str) -> Answer<Session> {
-    let session = opened(context, id).await?;
-    match context.hub.state(session.id()) {
-        Standing::Working | Standing::Asking => {
-            Err(ApiError::conflict("a turn runs in the session").suggest("wait for its end, or interrupt it"))
-        }
-        Standing::Idle | Standing::Elsewhere => Ok(session),
-    }
-}
-
-/// Fails if this server, or the process that has the session open, only reads: no client does anything for good then.
-pub(super) async fn may_act(context: &Context, session: &Session, what: &str) -> Answer<()> {
-    let engine = context.hub.engine_of(&session.id().0).await?;
-    let ceiling = engine.setup().widest_mode().min(session.ceiling());
-    if ceiling > Mode::Plan {
-        return Ok(());
-    }
-    let message = format!("cannot {what}: this server allows the mode `{}` at most", ceiling.name());
-    Err(ApiError::conflict(message).suggest("do it in a terminal, where the session is"))
 }

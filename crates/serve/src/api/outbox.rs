@@ -3,7 +3,7 @@ use super::{
     Context,
     body::{Asked, Body, Id, IdAndCall, blocking},
     closed_sets::{OutboxItemKind, OutboxItemState},
-    commands::{may_act, resting},
+    sessions::{may_act, resting},
 };
 use crate::error::{Answer, ApiError, ErrorBody};
 use axum::Json;

@@ -2,7 +2,7 @@
 use super::{
     Context,
     body::{Body, Id, blocking},
-    commands::{may_act, resting},
+    sessions::{may_act, resting},
     watch::{FileLines, files},
 };
 use crate::error::{Answer, ApiError, ErrorBody};

@@ -465,3 +465,25 @@ async fn may_command(context: &Context, session: &Session) -> Answer<()> {
         Err(ApiError::conflict(message).suggest("choose a narrower mode there, or close the session there"))
     })
 }
+
+/// A session in which no turn runs.
+pub(super) async fn resting(context: &Context, id: &str) -> Answer<Session> {
+    let session = opened(context, id).await?;
+    match context.hub.state(session.id()) {
+        Standing::Working | Standing::Asking => {
+            Err(ApiError::conflict("a turn runs in the session").suggest("wait for its end, or interrupt it"))
+        }
+        Standing::Idle | Standing::Elsewhere => Ok(session),
+    }
+}
+
+/// Fails if this server, or the process that has the session open, only reads: no client does anything for good then.
+pub(super) async fn may_act(context: &Context, session: &Session, what: &str) -> Answer<()> {
+    let engine = context.hub.engine_of(&session.id().0).await?;
+    let ceiling = engine.setup().widest_mode().min(session.ceiling());
+    if ceiling > Mode::Plan {
+        return Ok(());
+    }
+    let message = format!("cannot {what}: this server allows the mode `{}` at most", ceiling.name());
+    Err(ApiError::conflict(message).suggest("do it in a terminal, where the session is"))
+}

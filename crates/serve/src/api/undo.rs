@@ -2,8 +2,8 @@
 use super::{
     Context,
     body::{Body, Id, blocking},
-    commands::resting,
     report::FileChange,
+    sessions::resting,
     watch::{FileLines, files},
 };
 use crate::error::{Answer, ApiError, ErrorBody};
