@@ -208,7 +208,7 @@ impl Session {
         Ok(moved)
     }
 
-    /// The background tasks that run, and those that ended since it was opened, the oldest first. None if the session is
+    /// The background tasks that run, and those that ended since it was opened, the oldest first. Empty if the session is
     /// closed or another process has it open.
     pub fn tasks(&self) -> Vec<TaskState> {
         self.background.upgrade().map(|background| background.all()).unwrap_or_default()

@@ -110,7 +110,7 @@ impl LimitUsage {
     }
 }
 
-/// Sets all limits of an owner or a queue; those that are none are removed. Pending jobs that wait for a time are tried at
+/// Sets all limits of an owner or a queue; a limit that is `None` is removed. Pending jobs that wait for a time are tried at
 /// once: it may be that of a new budget.
 ///
 /// # Errors

@@ -173,8 +173,8 @@ pub async fn put_back(database: &Database, lease: &Lease, why: &str, counts: boo
     Ok(())
 }
 
-/// Puts a job back that could not begin with the `left_usd` US dollars that budgets left it. It was no try, and none is
-/// made before a new period of the budget that is the nearest to its end, unless limits are changed.
+/// Puts a job back that could not begin with the `left_usd` US dollars that budgets left it. That does not count as an
+/// attempt. The next one waits for a new period of the budget that is the nearest to its end, or for other limits.
 pub(crate) async fn wait_for_budget(
     database: &Database,
     lease: &Lease,

@@ -136,7 +136,7 @@ pub(crate) struct Worker {
     is_outdated: CancellationToken,
     /// The connections, as [`Asks`], on which PostgreSQL does not answer.
     away: AtomicU8,
-    /// Since when PostgreSQL has answered each renewal; none while it does not answer.
+    /// Since when PostgreSQL has answered each renewal; `None` while it does not answer.
     answers_since: Mutex<Option<Instant>>,
 }
 

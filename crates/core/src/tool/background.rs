@@ -98,7 +98,7 @@ pub struct Unread {
     pub missing: usize,
 }
 
-/// At least so many bytes are kept, the newest, and at most twice as many.
+/// Bytes that are kept at least, the newest; at most twice as many.
 const KEPT_BYTES: usize = 50_000;
 
 impl TaskOutput {

@@ -215,7 +215,7 @@ async fn a_prompt_that_is_awaited_leaves_the_question_to_the_handle_that_is_read
         let steering = session.prompt("by the way");
         let answering = async {
             tokio::time::sleep(Duration::from_millis(100)).await;
-            // Where the one who reads goes away, no code answers any more.
+            // Once the handle that is read is dropped, no code answers any more.
             if is_answered {
                 read.answer(call, Answer::Once).unwrap();
                 while read.next().await.is_some() {}

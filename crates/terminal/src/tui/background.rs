@@ -77,7 +77,7 @@ impl App {
             return self.note(if is_elsewhere { ELSEWHERE } else { "it has ended" });
         };
         let shown = work.shown();
-        let (title, lines) = self.told_of(&work, &shown);
+        let (title, lines) = self.told_of(&work);
         self.mode.read(Page::new(title, lines, true).of_work(name.to_owned(), shown));
     }
 
@@ -89,7 +89,7 @@ impl App {
         if shown == *before {
             return;
         }
-        let (title, lines) = self.told_of(&work, &shown);
+        let (title, lines) = self.told_of(&work);
         let rows = self.rows;
         if let Mode::Read(page, _) = &mut self.mode {
             page.grow(title, lines, rows);
@@ -98,15 +98,14 @@ impl App {
     }
 
     /// The title and the lines of its page.
-    fn told_of(&self, work: &Work, shown: &Shown) -> (String, Vec<Line<'static>>) {
-        match (work, shown) {
-            (Work::Task(task), Shown::Task { printed, running }) => {
-                let state = if *running { "" } else { " (ended)" };
+    fn told_of(&self, work: &Work) -> (String, Vec<Line<'static>>) {
+        match work {
+            Work::Task(task) => {
+                let state = if task.running { "" } else { " (ended)" };
                 let title = format!("{TASK_PREFIX}{}{state}: {}", task.id, one_line(&task.title));
-                (title, self.printed(printed))
+                (title, self.printed(&task.output.newest()))
             }
-            (Work::Below(session), _) => (format!("subagent {}", session.id()), self.said_below(session)),
-            (Work::Task(_), Shown::Below(_)) => unreachable!("a command is shown as a command"),
+            Work::Below(session) => (format!("subagent {}", session.id()), self.said_below(session)),
         }
     }
 
