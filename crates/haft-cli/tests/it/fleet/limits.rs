@@ -68,11 +68,8 @@ fn an_owner_runs_as_many_jobs_as_its_limit_allows_and_others_go_on() {
     end(&mut worker);
 }
 
-// H-94
-#[test]
-fn jobs_wait_while_their_owner_is_over_its_budget() {
-    let Some(fleet) = with_owners(&["ann"]) else { return };
-    // The first reply costs a dollar.
+/// A model with a price, whose first reply costs a dollar.
+fn paid(fleet: &Fleet) -> String {
     let mut first = count();
     first["usage"] = json!({"input": 10, "output": 10_000});
     let (mut second, mut third) = (publish(), say());
@@ -81,6 +78,14 @@ fn jobs_wait_while_their_owner_is_over_its_budget() {
     let script = fleet.place.script("paid.jsonl", &[first, second, third]);
     let price = "price = { input = 0.001, output = 100.0 }";
     fleet.place.configure(&format!("[models.\"{script}\"]\nwindow = 10000000\n{price}"));
+    script
+}
+
+// H-94
+#[test]
+fn jobs_wait_while_their_owner_is_over_its_budget() {
+    let Some(fleet) = with_owners(&["ann"]) else { return };
+    let script = paid(&fleet);
     let set = fleet.run(&["fleet", "limit", "ann", "--budget", "1.5", "--per", "week"]);
     assert!(set.code == 0 && set.out.contains("$0.00 of $1.50 a week"), "{set:?}");
     let jobs = [add(&fleet, "ann"), add(&fleet, "ann"), add(&fleet, "ann")];
@@ -108,15 +113,8 @@ fn jobs_wait_while_their_owner_is_over_its_budget() {
 #[test]
 fn a_job_waits_where_the_rest_of_a_budget_is_too_little_for_its_first_request() {
     let Some(fleet) = with_owners(&["ann"]) else { return };
-    // The first reply costs a dollar, and a cent is no reply.
-    let mut first = count();
-    first["usage"] = json!({"input": 10, "output": 10_000});
-    let (mut second, mut third) = (publish(), say());
-    (second["usage"], third["usage"]) =
-        (json!({"input": 10, "output": 1}), json!({"input": 10, "output": 1}));
-    let script = fleet.place.script("paid.jsonl", &[first, second, third]);
-    let price = "price = { input = 0.001, output = 100.0 }";
-    fleet.place.configure(&format!("[models.\"{script}\"]\nwindow = 10000000\n{price}"));
+    // A cent is no reply.
+    let script = paid(&fleet);
     fleet
         .server
         .sql("INSERT INTO spending VALUES ('ann', 'default', (now() AT TIME ZONE 'UTC')::date, 0.99)");
