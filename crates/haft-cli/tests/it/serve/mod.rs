@@ -13,6 +13,7 @@ mod outbox;
 mod push;
 mod readiness;
 mod review;
+mod roles;
 mod sessions;
 mod typed;
 mod uploads;
