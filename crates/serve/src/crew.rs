@@ -3,7 +3,7 @@
 use crate::{hub::Hub, parts::Settings};
 use futures::StreamExt;
 use haft_app::{Failure, jobs::Job};
-use haft_core::{Asking, Command, Event, JobStatus, JobSummary, Outcome, SessionId};
+use haft_core::{Asking, Command, Entry, Event, JobStatus, JobSummary, Outcome, SessionId};
 use haft_engine::{Session, Turns};
 use haft_fleet::{Slot, Slots};
 use haft_process::appears;
@@ -225,8 +225,9 @@ impl Crew {
     /// Whether another process, or a person, has ended the job since it was queued.
     async fn is_over(&self, id: &SessionId) -> bool {
         let (home, id) = (self.0.hub.home().clone(), id.clone());
-        let standing = tokio::task::spawn_blocking(move || JobSummary::of(&home.peek(&id.0).ok()?, false));
-        standing.await.ok().flatten().is_some_and(|standing| standing.status.is_over())
+        let is_over =
+            tokio::task::spawn_blocking(move || home.peek(&id.0).is_ok_and(|entries| has_ended(&entries)));
+        is_over.await.unwrap_or_default()
     }
 
     async fn resume(&self, id: &SessionId) -> Result<Job, Failure> {
@@ -256,12 +257,17 @@ impl Crew {
             return;
         }
         let job = match self.resume(id).await {
+            // Another process worked on it until it could be taken up here.
+            Ok(job) if !is_retried && has_ended(&job.session.entries()) => {
+                return job.engine.shut_down().await;
+            }
             Ok(job) => job,
             // Another process works on it, and may leave it.
             Err(_) if hub.home().is_open(id) => {
                 self.0.state.lock().taken_up.remove(id);
                 return;
             }
+            Err(_) if !is_retried && self.is_over(id).await => return,
             Err(Failure { message, .. }) => {
                 return hub.settings().app.warn(format!("cannot work on the job `{id}`: {message}"));
             }
@@ -283,6 +289,10 @@ impl Crew {
         self.0.tasks.close();
         self.0.tasks.wait().await;
     }
+}
+
+fn has_ended(entries: &[Arc<Entry>]) -> bool {
+    JobSummary::of(entries, false).is_some_and(|standing| standing.status.is_over())
 }
 
 /// The server stops.

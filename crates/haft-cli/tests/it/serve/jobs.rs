@@ -57,3 +57,29 @@ fn a_server_works_on_jobs_and_schedules_that_were_added_while_it_runs() {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     assert!(next > now.as_millis() as i64, "{next}");
 }
+
+// H-141
+#[test]
+fn of_two_servers_of_one_data_directory_one_works_on_a_job() {
+    let place = Place::new();
+    // Worked on twice, a job would have no more replies.
+    let replies = [json!({"say": "It is a question.", "delay_ms": 500}), json!({"say": "It is a question."})];
+    let model = place.script("model", &replies);
+    place.configure(&format!("model = \"{model}\"\n"));
+    let servers =
+        [Serving::start(&place, &["--model", &model]), Serving::start(&place, &["--model", &model])];
+    for task in ["one", "two", "three"] {
+        let added = place.run(&["jobs", "add", "--kind", "triager", "--description", task]);
+        assert_eq!(added.code, 0, "{added:?}");
+    }
+    let jobs = |server: &Serving| server.ask("GET /v1/jobs", "").json()["jobs"].as_array().unwrap().clone();
+    let is_over = |job: &Value| !job["output"].is_null();
+    for server in &servers {
+        let shows = || jobs(server).iter().filter(|job| is_over(job)).count();
+        poll(|| shows() == 3, || format!("{:?}", jobs(server)));
+        for job in jobs(server) {
+            let reason = job["output"]["reason"].as_str().unwrap();
+            assert!(job["rounds"] == 2 && reason.ends_with("it was never called"), "{job}");
+        }
+    }
+}

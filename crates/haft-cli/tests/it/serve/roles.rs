@@ -1,8 +1,8 @@
 //! Roles of users: what their sessions and jobs may do, while they run, too.
 use super::users::{Client, add, journal, serving};
-use crate::kit::{Place, UNTIL_GO, bash, serving::Serving, terminal::poll};
+use crate::kit::{Place, UNTIL_GO, bash, project::begin_repository, serving::Serving, terminal::poll};
 use serde_json::{Value, json};
-use std::fs;
+use std::{fs, io::Write, path::Path};
 
 // H-90
 #[test]
@@ -215,6 +215,79 @@ fn a_user_commands_no_session_in_a_wider_mode_than_the_role_allows() {
     assert_eq!(changed.status, 403, "{changed:?}");
     assert_eq!(careful.get(&format!("/v1/sessions/{id}")).status, 200);
     assert!(place.read("a.txt").is_none());
+}
+
+// H-142
+#[test]
+fn a_job_that_runs_asks_once_its_user_has_a_narrower_role() {
+    let place = Place::new();
+    place.hold();
+    begin_repository(&place.work());
+    place.configure(
+        "[serve.roles.careful]\nmay = [\"view\", \"prompt\"]\nup_to = \"ask\"\n\
+         [serve.roles.looker]\nmay = [\"view\", \"prompt\"]\nsessions = \"all\"\nup_to = \"read-only\"\n",
+    );
+    let write = json!({"name": "write", "arguments": {"path": "b.txt", "content": "one\n"}});
+    let lines = [bash(UNTIL_GO), json!({"calls": [write]}), json!({"say": "Done."})];
+    let model = place.script("model", &lines);
+    let server = Serving::start(&place, &["--model", &model, "--permission", "accept-edits"]);
+    let mia = add(&place, &server, "mia", "member");
+    let made = mia.ask("POST /v1/jobs", &json!({"description": "Write it"})).json();
+    let id = made["job"].as_str().unwrap();
+    let path = format!("/v1/jobs/{id}");
+    let status = || server.ask(&format!("GET {path}"), "").json()["status"].as_str().unwrap().to_owned();
+    poll(|| journal(&place, id).iter().any(|entry| entry["type"] == "tool_started"), status);
+
+    add(&place, &server, "mia", "careful");
+
+    let asks = |entry: &Value| entry["type"] == "mode_set" && entry["mode"] == "ask";
+    poll(|| journal(&place, id).iter().any(asks), status);
+    let work_tree = journal(&place, id)[0]["workspace"].as_str().unwrap().to_owned();
+    fs::OpenOptions::new()
+        .append(true)
+        .open(Path::new(&work_tree).join(".go"))
+        .unwrap()
+        .write_all(b"go\n")
+        .unwrap();
+    poll(|| status() == "waiting", status);
+    let has_written =
+        journal(&place, id).iter().any(|entry| entry["type"] == "tool_ended" && entry["name"] == "write");
+    assert!(!has_written);
+    // To begin it anew would be to work in the mode `ask`.
+    assert_eq!(server.ask(&format!("POST {path}/cancel"), "{}").status, 202);
+    poll(|| status() == "cancelled", status);
+    let looker = add(&place, &server, "hal", "looker");
+    let refused = looker.ask(&format!("POST {path}/retry"), &json!({}));
+    assert_eq!((refused.status, refused.error()), (403, "forbidden".into()), "{refused:?}");
+    assert!(refused.body.contains("a wider mode than your role allows, which is `read-only`"), "{refused:?}");
+}
+
+// H-142
+#[test]
+fn an_answer_to_a_session_in_a_wider_mode_than_the_role_allows_is_refused() {
+    let place = Place::new();
+    place.configure(
+        "[serve.roles.clerk]\nmay = [\"view\", \"approve\"]\nsessions = \"all\"\nup_to = \"read-only\"\n",
+    );
+    let write = json!({"name": "write", "arguments": {"path": "a.txt", "content": "one\n"}});
+    let ask = json!({"name": "ask_user", "arguments": {"question": "Which?", "options": ["red", "blue"]}});
+    let model =
+        place.script("model", &[json!({"calls": [write]}), json!({"calls": [ask]}), json!({"say": "Done."})]);
+    let server = Serving::start(&place, &["--model", &model, "--permission", "ask"]);
+    let (mia, clerk) = (add(&place, &server, "mia", "member"), add(&place, &server, "carl", "clerk"));
+    let id = mia.session();
+    for (place_of_answer, body) in
+        [("approvals", json!({"answer": "once"})), ("questions", json!({"answer": "blue"}))]
+    {
+        let call = match place_of_answer {
+            "approvals" => mia.prompt(&id),
+            _ => mia.asked(&id),
+        };
+        let line = format!("POST /v1/sessions/{id}/{place_of_answer}/{call}");
+        let refused = clerk.ask(&line, &body);
+        assert_eq!((refused.status, refused.error()), (403, "forbidden".into()), "{refused:?}");
+        assert_eq!(mia.ask(&line, &body).status, 202);
+    }
 }
 
 // H-90
