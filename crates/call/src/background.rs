@@ -2,8 +2,8 @@
 use crate::errors::panicked;
 use futures::{FutureExt, future::BoxFuture};
 use haft_core::{
-    BackgroundTasks, Fact, Render, TaskId, TaskOutput, TaskState, TaskWork, ToolCall, ToolError,
-    ToolErrorKind, ToolResult, Tracking, View,
+    BackgroundTasks, Fact, Render, TaskId, TaskOutput, TaskState, TaskWork, ToolCall, ToolError, ToolResult,
+    Tracking, View,
 };
 use parking_lot::Mutex;
 use std::{
@@ -134,7 +134,7 @@ impl BackgroundCommands {
             let _done = done;
             let result = tokio::select! {
                 biased;
-                () = stopped.cancelled() => Err(stopped_error()),
+                () = stopped.cancelled() => Err(ToolError::stopped()),
                 result = AssertUnwindSafe(work).catch_unwind() => {
                     result.unwrap_or_else(|panic| Err(panicked(&*panic)))
                 }
@@ -179,8 +179,4 @@ impl BackgroundTasks for BackgroundCommands {
         let running = known.iter().find(|known| known.id == *job && !known.ended.is_cancelled());
         running.inspect(|known| known.stop.cancel()).is_some()
     }
-}
-
-fn stopped_error() -> ToolError {
-    ToolError::new(ToolErrorKind::System, "stopped on request")
 }

@@ -36,7 +36,12 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::ModeSet { mode } => format!("what is allowed: {}", mode.name()),
         Fact::TaskStarted { task: job, title, .. } => format!("background task {} started: {title}", job.0),
         Fact::TaskEnded { task: job, result } => {
-            format!("background task {} {}", job.0, if result.is_ok() { "ended" } else { "failed" })
+            let how = match result {
+                result if result.is_ok() => "ended",
+                result if result.is_stopped() => "was stopped",
+                _ => "failed",
+            };
+            format!("background task {} {how}", job.0)
         }
         Fact::Evicted { results } => format!("{} results put aside to save room", results.len()),
         Fact::Compacted { before, after, .. } => {

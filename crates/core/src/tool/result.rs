@@ -89,6 +89,8 @@ impl ToolOutput {
 const UNKNOWN_TOOL: &str = "unknown_tool";
 /// How the message begins of each call that was interrupted, by the user or by the end of its process.
 const INTERRUPTED_PREFIX: &str = "interrupted";
+/// The message of a background task that a person or the model stopped.
+const STOPPED: &str = "stopped on request";
 /// The message of a call that the user interrupted.
 const INTERRUPTED: &str = "interrupted by the user";
 /// The message of a call that its process left behind in a view.
@@ -176,6 +178,11 @@ impl ToolError {
         Self::new(ToolErrorKind::System, INTERRUPTED)
     }
 
+    /// Returns the error of a background task that was ended by [`BackgroundTasks::stop`](crate::BackgroundTasks::stop).
+    pub fn stopped() -> Self {
+        Self::new(ToolErrorKind::System, STOPPED)
+    }
+
     /// Returns the error of a call that changed a view of its own when its process ended.
     pub fn left_in_view() -> Self {
         Self::new(ToolErrorKind::System, LEFT_IN_VIEW)
@@ -251,6 +258,13 @@ impl Failure {
 }
 
 impl ToolResult {
+    /// Returns whether it is that of a background task that was stopped on request.
+    pub fn is_stopped(&self) -> bool {
+        self.error
+            .as_ref()
+            .is_some_and(|error| error.kind == ToolErrorKind::System && error.message == STOPPED)
+    }
+
     /// Of a call that no turn came to.
     pub(crate) fn not_run() -> Self {
         let message = format!("{NOT_RUN_PREFIX}the turn ended first");

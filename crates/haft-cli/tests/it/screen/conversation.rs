@@ -270,6 +270,7 @@ fn what_a_background_command_prints_is_read_as_it_comes_and_the_model_reads_it_t
     terminal.keys(&["C-d"]);
     terminal.see("stop: ends it; the model is told");
     terminal.keys(&["Enter"]);
+    terminal.see("background task 1 was stopped");
     terminal.see("Noted.");
     terminal.no_longer_see("1 background task");
     terminal.keys(&["C-t"]);
