@@ -22,8 +22,8 @@ use crate::{journal::Journal, setup::Setup};
 use futures::{Stream, StreamExt};
 use haft_call::{BackgroundCommands, Moved, Permission, merge_left};
 use haft_core::{
-    BackgroundTasks, CallId, Change, Command, Effect, Entry, Event, Execution, Fact, Hash, Mode, Part,
-    Policy, Secrets, Seq, SessionId, SessionOpened, Stage, TaskId, TaskState, ToolCall, Tracking, changed,
+    BackgroundTasks, CallId, Change, Command, Effect, Entry, Event, Fact, Hash, Mode, Part, Policy, Secrets,
+    Seq, SessionId, SessionOpened, Stage, TaskId, TaskState, ToolCall, Tracking, changed,
 };
 use mailbox::{CommandTicket, SessionMessage};
 use remote::Remote;
@@ -276,9 +276,7 @@ fn tool_call_in(entries: &[Arc<Entry>], call: &CallId) -> Option<ToolCall> {
 
 /// Why attempts cannot work in views of `workspace`; `None` if they can.
 pub(crate) fn attempts_refused(stage: &dyn Stage, workspace: &Path) -> Option<String> {
-    let (command, folder) = ("true".to_owned(), PathBuf::new());
-    let effects =
-        [Effect::Execute(Execution { command, folder, confined: true, network: false, lasting: false })];
+    let effects = [Effect::execute("true").confined()];
     if stage.how(workspace, &effects) != Tracking::Staged {
         let why = "each attempt needs a view of its own, and commands have none here";
         return Some(stage.unconfined(workspace).map_or(why.to_owned(), |reason| format!("{why}: {reason}")));

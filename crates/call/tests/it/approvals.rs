@@ -1,16 +1,11 @@
 //! What a person allows holds equally for the live session and for one that is resumed from its journal.
 use haft_call::{ApprovalRequest, Asker, Interactions, Recorder, Recording};
-use haft_core::{Answer, CallId, Effect, Entry, Execution, Fact, Seq};
-use std::{path::PathBuf, sync::Arc};
+use haft_core::{Answer, CallId, Effect, Entry, Fact, Seq};
+use std::sync::Arc;
 
 fn command(confined: bool) -> Effect {
-    Effect::Execute(Execution {
-        command: "fetch".into(),
-        folder: PathBuf::new(),
-        confined,
-        network: false,
-        lasting: false,
-    })
+    let fetch = Effect::execute("fetch");
+    if confined { fetch.confined() } else { fetch }
 }
 
 fn host(name: &str) -> Effect {

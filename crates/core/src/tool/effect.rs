@@ -30,7 +30,7 @@ impl Effect {
     /// Returns the effect of running `command` in `folder`.
     pub fn execute_in(command: impl Into<String>, folder: impl Into<PathBuf>) -> Self {
         let (command, folder) = (command.into(), folder.into());
-        Self::Execute(Execution { command, folder, confined: false, network: false, lasting: false })
+        Self::Execute(Execution { command, folder, ..Execution::default() })
     }
 
     /// Returns the same effect, in a process that is started with [`Access::confinement`].
@@ -45,6 +45,14 @@ impl Effect {
     pub fn with_network(self) -> Self {
         match self.confined() {
             Self::Execute(execution) => Self::Execute(Execution { network: true, ..execution }),
+            other => other,
+        }
+    }
+
+    /// Returns the same effect, of a command that is trusted to change nothing.
+    pub fn read_only(self) -> Self {
+        match self {
+            Self::Execute(execution) => Self::Execute(Execution { read_only: true, ..execution }),
             other => other,
         }
     }
@@ -87,8 +95,8 @@ impl fmt::Display for Effect {
 /// A command line and the folder in which it starts.
 ///
 /// As JSON a text where the folder is the workspace's root and nothing more is to be said, else
-/// `{"command":…,"folder":…,"confined":…,"network":…,"lasting":…}`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// `{"command":…,"folder":…,"confined":…,"network":…,"lasting":…,"read_only":…}`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "ExecutionForm", into = "ExecutionForm")]
 pub struct Execution {
     /// The command line.
@@ -103,17 +111,19 @@ pub struct Execution {
     /// Whether it goes on when its call has ended. One that is not confined works in the real workspace, and has what
     /// the system can give it of [`Access::confinement`] otherwise.
     pub lasting: bool,
+    /// Whether the user trusts it to change nothing: the tool of an MCP server with `trust_hints` that says so.
+    pub read_only: bool,
 }
 
 impl Execution {
     /// Whether its command line runs nothing but programs that are known to change no file.
     pub fn only_reads(&self) -> bool {
-        haft_shell::Runs::of(&self.command).only_reads
+        self.read_only || haft_shell::Runs::of(&self.command).only_reads
     }
 
     /// Whether it can do nothing but change its view of the workspace.
     pub fn stays_inside(&self) -> bool {
-        self.confined && !self.network
+        self.read_only || self.confined && !self.network
     }
 }
 
@@ -131,6 +141,8 @@ enum ExecutionForm {
         network: bool,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         lasting: bool,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        read_only: bool,
     },
 }
 
@@ -141,21 +153,20 @@ fn is_root(folder: &Path) -> bool {
 impl From<ExecutionForm> for Execution {
     fn from(form: ExecutionForm) -> Self {
         match form {
-            ExecutionForm::AtRoot(command) => {
-                Self { command, folder: PathBuf::new(), confined: false, network: false, lasting: false }
-            }
-            ExecutionForm::In { command, folder, confined, network, lasting } => {
-                Self { command, folder, confined, network, lasting }
+            ExecutionForm::AtRoot(command) => Self { command, ..Self::default() },
+            ExecutionForm::In { command, folder, confined, network, lasting, read_only } => {
+                Self { command, folder, confined, network, lasting, read_only }
             }
         }
     }
 }
 
 impl From<Execution> for ExecutionForm {
-    fn from(Execution { command, folder, confined, network, lasting }: Execution) -> Self {
-        match is_root(&folder) && !confined && !network && !lasting {
+    fn from(execution: Execution) -> Self {
+        let Execution { command, folder, confined, network, lasting, read_only } = execution;
+        match is_root(&folder) && !confined && !network && !lasting && !read_only {
             true => Self::AtRoot(command),
-            false => Self::In { command, folder, confined, network, lasting },
+            false => Self::In { command, folder, confined, network, lasting, read_only },
         }
     }
 }

@@ -108,7 +108,10 @@ impl Drop for Mirror {
 /// Joins the session in `folder`.
 pub(crate) async fn connect(folder: &Path) -> Result<Connection, NotConnected> {
     let stream = dial(folder).await.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => NotConnected::NoSocket,
+        // The last of them while the process that has it open ends.
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset => {
+            NotConnected::NoSocket
+        }
         _ => NotConnected::Refused(error.to_string()),
     })?;
     let (reader, writer) = stream.into_split();

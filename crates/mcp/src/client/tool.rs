@@ -16,7 +16,7 @@ pub(super) struct RemoteTool {
     server: Arc<Server>,
     /// What the server calls it.
     name: String,
-    effects: Vec<Effect>,
+    effect: Effect,
     /// Whether the server says that it only reads.
     is_read_only: bool,
 }
@@ -32,11 +32,9 @@ impl RemoteTool {
             examples: Examples::default(),
         };
         let is_read_only = tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true);
-        let effects = match is_read_only && server.settings.trust_hints {
-            true => Vec::new(),
-            false => vec![Effect::execute(command(own, tool))],
-        };
-        Self { spec, server: server.clone(), name: tool.name.to_string(), effects, is_read_only }
+        let effect = Effect::execute(command(own, tool));
+        let effect = if is_read_only && server.settings.trust_hints { effect.read_only() } else { effect };
+        Self { spec, server: server.clone(), name: tool.name.to_string(), effect, is_read_only }
     }
 
     pub(super) fn server(&self) -> &str {
@@ -52,7 +50,7 @@ impl AnyTool for RemoteTool {
     /// Its effects are unknown, so it is a command. The command carries a fingerprint of the definition: a tool with a changed
     /// description needs a new permission (faults D44).
     fn effects(&self, _: &Value, _: &Path) -> Result<Vec<Effect>, ToolError> {
-        Ok(self.effects.clone())
+        Ok(vec![self.effect.clone()])
     }
 
     fn is_read_only(&self) -> bool {

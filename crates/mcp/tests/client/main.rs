@@ -4,7 +4,7 @@
 #[expect(dead_code, clippy::unwrap_used, reason = "the kit of the tools' tests, of which these use a part")]
 mod kit;
 mod service;
-use haft_core::{Registry, SessionId, ToolSource};
+use haft_core::{Effect, Registry, SessionId, ToolSource};
 use haft_mcp::client::{Mcp, McpServer, McpSettings, ServerRoots, Transport};
 use kit::Kit;
 use serde_json::{Value, json};
@@ -132,7 +132,15 @@ async fn a_tool_is_a_command_unless_the_person_trusts_the_server() {
     };
     assert_eq!(effects("mcp__mill__echo"), ["execute:mcp:mill echo"]);
     assert_eq!(effects("mcp__good__slow"), ["execute:mcp:good slow"]);
-    assert!(effects("mcp__good__echo").is_empty());
+    assert_eq!(effects("mcp__good__echo"), ["execute:mcp:good echo"]);
+    let is_trusted = |tool: &str| {
+        let effects = place.kit.effects(tool, &json!({})).unwrap();
+        effects.iter().all(|effect| matches!(effect, Effect::Execute(run) if run.read_only))
+    };
+    assert_eq!(
+        ["mcp__good__echo", "mcp__good__slow", "mcp__mill__echo"].map(is_trusted),
+        [true, false, false]
+    );
 }
 
 // D44: what was allowed holds for what was described

@@ -8,7 +8,7 @@ use crate::kit::{
 use serde_json::{Value, json};
 use std::{
     fs,
-    os::unix::fs::PermissionsExt,
+    os::unix::{fs::PermissionsExt, process::ExitStatusExt},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -140,7 +140,10 @@ impl Storm {
             signal(&self.workers[place], "CONT");
         }
         for mut worker in self.workers {
-            end(&mut worker);
+            signal(&worker, "TERM");
+            let ended = worker.wait().unwrap();
+            // One that has just begun knows no signals yet.
+            assert!(ended.success() || ended.signal() == Some(15), "{ended:?}");
         }
     }
 }

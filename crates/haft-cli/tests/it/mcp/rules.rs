@@ -37,6 +37,41 @@ fn a_rule_may_name_a_tool_as_its_server_does() {
     }
 }
 
+// H-143
+#[test]
+fn a_hint_that_is_trusted_saves_the_question_and_no_rule() {
+    if std::process::Command::new("python3").arg("--version").output().is_err() {
+        return haft_testing::left_out("there is no `python3` on the PATH");
+    }
+    let hinted = SERVER.replace(
+        r#""inputSchema": {"type": "object"}"#,
+        r#""inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}"#,
+    );
+    let (only, deny) = ("only = [\"execute:git *\"]", "deny = [\"execute:mcp:f a.list *\"]");
+    let ask = "ask = [\"execute:mcp:f *\"]";
+    for (rules, options, expected) in [
+        ("", &["--permission", "ask"][..], "it ran"),
+        ("", &["--permission", "plan"], "it ran"),
+        ("", &["--permission", "full", "--outbox"], "it ran"),
+        ("", &["--permission", "read-only"], "permission is `read-only`"),
+        (deny, &["--permission", "full"], "is denied by the rule"),
+        (deny, &["--permission", "full", "--outbox"], "is denied by the rule"),
+        (ask, &["--permission", "full"], "must be asked for by the rule"),
+        (only, &["--permission", "full"], "the rules allow only"),
+    ] {
+        let place = Place::new();
+        let server = place.write("server.py", mcp_server(&hinted));
+        place.configure(&format!(
+            "[mcp.f]\ncommand = \"python3\"\nargs = [{server:?}]\ntrust_hints = true\n[rules]\n{rules}\n"
+        ));
+        let model = place.script("m", &[call("mcp__f__a_list", json!({})), json!({"say": "Done."})]);
+        let words = [&["run", "--model", &model, "--json"][..], options, &["go"]].concat();
+        let ran = place.run(&words);
+        let ended = ran.events().into_iter().find(|event| event["type"] == "tool_ended").unwrap();
+        assert!(ended.to_string().contains(expected), "{rules} {options:?}: {ended}");
+    }
+}
+
 #[test]
 fn a_server_that_needs_a_variable_is_left_out_and_stops_nothing() {
     let place = Place::new();
