@@ -20,6 +20,7 @@ pub mod serve;
 mod setting;
 mod settings;
 mod timeouts;
+mod values;
 mod words;
 
 use claude::ClaudeRules;
@@ -138,10 +139,7 @@ impl Config {
             hidden: hidden.collect(),
             private_hosts: files.private_hosts,
             limits: ProcessLimits {
-                processes: files
-                    .processes
-                    .unwrap_or(ProcessLimits::default().processes)
-                    .max(FEWEST_PROCESSES),
+                processes: files.processes.unwrap_or(ProcessLimits::default().processes),
                 file_bytes: files.file_size.map(|megabytes| u64::from(megabytes) << 20),
                 memory_bytes: files.memory.map(|megabytes| u64::from(megabytes) << 20),
             },
@@ -253,7 +251,11 @@ fn check_user(path: &Path, text: &str, user: &UserFile) -> Result<(), ConfigErro
     let Rules { deny, only, ask, allow } = &user.rules;
     check_rules(path, text, Ruling::Ask, [deny, ask, allow])?;
     check_rules(path, text, Ruling::Only, [only])?;
-    check_tools(path, &user.tools)
+    check_tools(path, &user.tools)?;
+    match values::wrong_value(user, text) {
+        Some(message) => Err(ConfigError::Wrong { path: path.to_owned(), message }),
+        None => Ok(()),
+    }
 }
 
 /// Each can be read; else the file and the line are told.

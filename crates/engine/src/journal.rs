@@ -252,6 +252,11 @@ impl Journal {
         self.0.secrets.set(secrets);
     }
 
+    /// Whether `value` is recorded otherwise than it is, without a secret that it holds.
+    pub(crate) fn hides_in(&self, value: &serde_json::Value) -> bool {
+        self.0.secrets.are_in(value)
+    }
+
     /// What is neither recorded nor shown.
     pub(crate) fn secrets(&self) -> Secrets {
         self.0.secrets.all()

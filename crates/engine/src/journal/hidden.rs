@@ -21,6 +21,11 @@ impl Hidden {
         self.0.get().map(|(secrets, _)| secrets.clone()).unwrap_or_default()
     }
 
+    /// Whether one of them stands in a text of `value`.
+    pub(crate) fn are_in(&self, value: &Value) -> bool {
+        self.0.get().is_some_and(|(secrets, _)| without(secrets, value.clone()) != *value)
+    }
+
     /// The line of `entry` in the journal, without its line end and its chain value, and `entry` as it stands there:
     /// without secrets. What a person said stays as they said it.
     pub(crate) fn line_of(&self, entry: Entry) -> serde_json::Result<(Entry, String)> {

@@ -3,7 +3,7 @@
 use super::{answer, fallback};
 use crate::setup::Model;
 use crate::{
-    journal::JournalError,
+    journal::{Journal, JournalError},
     session::{
         budget::Reserved,
         context::{Log, SessionContext},
@@ -11,8 +11,8 @@ use crate::{
 };
 use futures::StreamExt;
 use haft_core::{
-    Delta, Fact, Message, ModelFault, ProviderError, Reached, Reply, Request, StopReason, Transcript, Window,
-    tokens,
+    Delta, Fact, Message, ModelFault, Part, ProviderError, Reached, Reply, Request, StopReason, Transcript,
+    Window, tokens,
 };
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +22,10 @@ const DEFAULT_WINDOW_TOKENS: u64 = 128_000;
 
 /// Tokens set aside for a reply without a limit.
 const DEFAULT_REPLY_TOKENS: u32 = 8_192;
+
+/// Why a call whose arguments hold a secret is not made.
+const SECRET_IN_ARGUMENTS: &str = "its arguments hold a value that is kept secret, which the journal must not hold; \
+     have a command read it from a file or a variable, or ask the user to write it";
 
 /// Why there is no reply.
 pub(crate) enum NoReply {
@@ -94,10 +98,27 @@ pub(crate) async fn ask_once(
             let stop = reply.stop();
             Ok(spoken(reply, stop))
         }
-        StreamEnd::Whole => Ok(Fact::Replied { stop: reply.stop(), usage, parts: reply.into_parts() }),
+        StreamEnd::Whole => {
+            let (stop, mut parts) = (reply.stop(), reply.into_parts());
+            refuse_secrets(&mut parts, &log.journal);
+            Ok(Fact::Replied { stop, usage, parts })
+        }
     };
     reserved.spend(usage, fact.as_ref().map_or(0, written_in));
     Ok(fact)
+}
+
+/// Refuses calls whose arguments hold a secret: the journal would tell of another call than the one that runs.
+fn refuse_secrets(parts: &mut [Part], journal: &Journal) {
+    for part in parts {
+        match part {
+            Part::ToolCall(call) if call.problem.is_none() && journal.hides_in(&call.arguments) => {
+                call.problem = Some(SECRET_IN_ARGUMENTS.into());
+                call.arguments = call.arguments.to_string().into();
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Sets aside what the next request may cost, with a reply of at most `max_output` tokens.

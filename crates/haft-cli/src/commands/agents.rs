@@ -12,11 +12,11 @@ use std::io::{Write, stdout};
 /// `haft agents …`
 pub(crate) fn agents(cli: &CliContext, command: Agents) -> Result<Exit, Failure> {
     let workspace = session::workspace(None)?;
-    let known = cli.agents(&workspace)?;
+    let known = cli.agents(&workspace);
     match command {
         Agents::List { json } => {
             let mut list = List::new(["AGENT", "SOURCE", "DESCRIPTION"], json);
-            for agents::FoundAgent { agent, file, shadows, notes, .. } in known {
+            for agents::FoundAgent { agent, file, shadows, notes, .. } in known? {
                 let Agent { name, description, .. } = &agent;
                 let built_in = || "built in".to_owned();
                 let source = file.as_ref().map_or_else(built_in, |file| source(cli, &workspace, file));
@@ -31,11 +31,17 @@ pub(crate) fn agents(cli: &CliContext, command: Agents) -> Result<Exit, Failure>
             return Ok(list.print("There are no agents.")?);
         }
         Agents::Show { name } => {
-            let found = known.iter().find(|known| known.agent.name == name);
-            let found = found.ok_or_else(|| no_agent(&name, &known))?;
-            let text = match &found.file {
-                Some(file) => untrusted_file::read(file, None)?,
-                None => Agent::source(&name).unwrap_or_default().to_owned(),
+            let built_in = Agent::source(&name);
+            let text = match known {
+                Ok(known) => {
+                    let found = known.iter().find(|known| known.agent.name == name);
+                    match &found.ok_or_else(|| no_agent(&name, &known))?.file {
+                        Some(file) => untrusted_file::read(file, None)?,
+                        None => built_in.unwrap_or_default().to_owned(),
+                    }
+                }
+                // A shell makes the file of `haft agents show builder > FILE` first, and it is no agent yet.
+                Err(failure) => built_in.ok_or(failure)?.to_owned(),
             };
             write!(stdout(), "{}", safe::text(&text))?;
         }

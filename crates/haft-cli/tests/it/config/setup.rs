@@ -310,3 +310,49 @@ fn tools_are_listed_with_those_of_servers() {
         assert!(told.err.contains("gone: cannot start the MCP server"), "{words:?}: {told:?}");
     }
 }
+
+#[test]
+fn a_value_that_nothing_can_use_is_told_with_its_line_and_what_was_expected() {
+    for (text, expected) in [
+        ("[commands]\nprocesses = 10\n", "line 2: `commands.processes` is 10; it must be at least 301"),
+        ("[commands]\nmemory = 0\n", "line 2: `commands.memory` is 0; it must be at least 1"),
+        (
+            "[commands]\nwritable = [\"a\"]\n",
+            "line 2: `commands.writable` has `a`; it must be an absolute path",
+        ),
+        (
+            "[mcp.y]\nurl = \"bar\"\n",
+            "line 2: `mcp.y.url` is `bar`; it must begin with `http://` or `https://`",
+        ),
+        (
+            "[vendors.openai]\nbase_url = \"x\"\n",
+            "`vendors.openai.base_url` is `x`; it must begin with `http://`",
+        ),
+        (
+            "[tools.web_search]\nengine = \"foo\"\n",
+            "line 2: there is no search engine `foo`; there are `searxng`",
+        ),
+    ] {
+        let place = Place::new();
+        place.configure(text);
+        let checked = place.run(&["config", "check"]);
+        assert_eq!(checked.code, 2, "{text}: {checked:?}");
+        assert!(format!("{}{}", checked.out, checked.err).contains(expected), "{text}: {checked:?}");
+    }
+    let place = Place::new();
+    let set = place.run(&["config", "set", "commands.processes", "10"]);
+    assert_eq!((set.code, configured(&place).as_str()), (2, ""), "{set:?}");
+}
+
+/// As a shell does for `haft agents show builder > FILE`.
+#[test]
+fn a_built_in_agent_is_shown_while_the_file_for_a_new_one_is_empty() {
+    let place = Place::new();
+    let folder = place.path().join("person/.config/haft/agents");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("mine.md"), "").unwrap();
+    let shown = place.run(&["agents", "show", "builder"]);
+    assert!(shown.code == 0 && shown.out.starts_with("---\nname: builder\n"), "{shown:?}");
+    let other = place.run(&["agents", "show", "mine"]);
+    assert!(other.code == 2 && other.err.contains("it does not begin with a header"), "{other:?}");
+}

@@ -1,5 +1,5 @@
 //! What commands get of a person's secrets, and what is left of them where they are printed. The real binary.
-use crate::kit::{Place, Ran, bash, openai_call, openai_text, serving::Serving};
+use crate::kit::{Place, Ran, bash, call, openai_call, openai_text, serving::Serving};
 use serde_json::json;
 use std::{fs, path::Path};
 
@@ -158,14 +158,41 @@ fn keys_are_hidden_in_what_tools_read_and_models_say() {
     assert_eq!(Ran::from(command.env("OPENAI_API_KEY", KEY).output().unwrap()).out, "no\n");
 }
 
+// H-144
+#[test]
+fn a_call_whose_arguments_hold_a_key_is_refused_and_writes_nothing_else() {
+    for made in [
+        call("write", json!({"path": "a.txt", "content": format!("token={KEY}\n")})),
+        call("write", json!({"path": format!("n-{KEY}.txt"), "content": "1\n"})),
+        call("edit", json!({"path": "notes.txt", "old_string": "one", "new_string": KEY})),
+        bash(&format!("touch b-{KEY}; echo {KEY} > c.txt")),
+    ] {
+        let place = Place::new();
+        place.write("notes.txt", "one\n");
+        let model = place.script("m", &[made, json!({"say": "done"})]);
+        let before = fs::read_dir(place.work()).unwrap().count();
+        let mut command = place.haft(&["run", "--model", &model, "--permission", "full", "--json", "go"]);
+        let ran = Ran::from(command.env("OPENAI_API_KEY", KEY).output().unwrap());
+        let ended = ran.events().into_iter().find(|event| event["type"] == "tool_ended").unwrap();
+        let told = ended["error"]["message"].as_str().unwrap();
+        assert!(
+            ended["ok"] == false && told.contains("its arguments hold a value that is kept secret"),
+            "{ended}"
+        );
+        assert!(!ran.out.contains(KEY), "{ran:?}");
+        let after = fs::read_dir(place.work()).unwrap().count();
+        assert_eq!((after, place.read("notes.txt").as_deref()), (before, Some("one\n")));
+    }
+}
+
 /// The files hold the key, and whatever shows what was changed in them does not: the line is there without it.
 #[test]
 fn keys_are_hidden_in_what_shows_changes() {
     let place = Place::new();
     place.write(".env", format!("KEY={KEY}\n"));
     let run = |words: &[&str]| Ran::from(place.haft(words).env("OPENAI_API_KEY", KEY).output().unwrap());
-    let copy = format!("sed s/KEY/COPY/ .env >copy.txt; ln -s x-{KEY} link");
-    let model = place.script("m", &[bash(&copy), json!({"say": "done"})]);
+    let copy = "sed s/KEY/COPY/ .env >copy.txt; ln -s \"x-$(sed s/KEY=// .env)\" link";
+    let model = place.script("m", &[bash(copy), json!({"say": "done"})]);
     let ran = run(&["run", "--model", &model, "--permission", "accept-edits", "--json", "go"]);
     assert_eq!((ran.code, place.read("copy.txt")), (0, Some(format!("COPY={KEY}\n"))), "{ran:?}");
     let events = ran.events();

@@ -1,0 +1,51 @@
+//! [`wrong_value`]: values of the user's file that have the right type, and that nothing can use.
+use super::{FEWEST_PROCESSES, UserFile, files::CommandsFile, origin::at_line_of};
+use haft_tools::search_engines;
+
+/// Says of the first such value what it is, what was expected, and the line if it is known.
+pub(super) fn wrong_value(user: &UserFile, text: &str) -> Option<String> {
+    let command = wrong_command_limit(&user.commands).map(|(key, message)| at_line_of(key, text, &message));
+    command.or_else(|| wrong_address(user, text)).or_else(|| wrong_engine(user, text))
+}
+
+fn wrong_command_limit(commands: &CommandsFile) -> Option<(&'static str, String)> {
+    let CommandsFile { processes, file_size, memory, .. } = commands;
+    let least =
+        [("processes", *processes, FEWEST_PROCESSES), ("file_size", *file_size, 1), ("memory", *memory, 1)];
+    let below = least
+        .into_iter()
+        .find_map(|(key, value, least)| Some((key, value.filter(|value| *value < least)?, least)));
+    if let Some((key, value, least)) = below {
+        return Some((key, format!("`commands.{key}` is {value}; it must be at least {least}")));
+    }
+    let folders = [("writable", &commands.writable), ("caches", &commands.caches)];
+    folders.into_iter().find_map(|(key, folders)| {
+        let relative = folders.iter().find(|folder| !folder.starts_with('/') && !folder.starts_with("~/"))?;
+        let message =
+            format!("`commands.{key}` has `{relative}`; it must be an absolute path, or begin with `~/`");
+        Some((key, message))
+    })
+}
+
+fn wrong_address(user: &UserFile, text: &str) -> Option<String> {
+    let servers = user.mcp.iter().map(|(name, server)| (format!("mcp.{name}.url"), &server.url));
+    let vendors =
+        user.vendors.iter().map(|(name, vendor)| (format!("vendors.{name}.base_url"), &vendor.base_url));
+    servers.chain(vendors).find_map(|(key, address)| {
+        let address = address.as_ref().filter(|address| !is_address(address))?;
+        let message = format!("`{key}` is `{address}`; it must begin with `http://` or `https://`");
+        Some(at_line_of(address, text, &message))
+    })
+}
+
+/// A variable of the environment may stand for it.
+fn is_address(text: &str) -> bool {
+    ["http://", "https://", "${"].iter().any(|begins| text.starts_with(begins))
+}
+
+fn wrong_engine(user: &UserFile, text: &str) -> Option<String> {
+    let engine = user.tools.get("web_search")?.get("engine")?.as_str()?;
+    let known: Vec<String> = search_engines().map(|(name, _)| format!("`{name}`")).collect();
+    let message = format!("there is no search engine `{engine}`; there are {}", known.join(", "));
+    search_engines().all(|(name, _)| name != engine).then(|| at_line_of(engine, text, &message))
+}
