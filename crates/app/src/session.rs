@@ -286,7 +286,7 @@ impl SessionPlan {
     ///
     /// As [`App::open`].
     pub async fn open_with(self, adjust: impl FnOnce(&mut Setup)) -> Result<OpenedSession, Failure> {
-        let spec = self.spec.clone();
+        let (app, spec) = (self.app.clone(), self.spec.clone());
         let Assembled { engine, mut notices } = self.engine_with(adjust).await?;
         let agent = spec.agent.as_deref().unwrap_or(AGENT);
         let roots = roots(&engine, &spec.roots)?;
@@ -294,6 +294,7 @@ impl SessionPlan {
             Some(Existing::Named(id)) => engine.open(id, agent).await?,
             Some(Existing::Newest) | None => engine.create(agent)?,
         };
+        app.finished_rewind(&session).await;
         let mut warnings: Vec<String> =
             set_permission(&session, spec.settings.permission)?.into_iter().collect();
         roots.into_iter().try_for_each(|root| session.send(Command::AddRoot { root }))?;

@@ -19,6 +19,8 @@ use std::{
 pub struct Reopened {
     /// The session.
     pub session: Session,
+    /// What became of an undo or redo that an earlier process had begun and that was finished as the session was opened.
+    pub finished: Option<Restored>,
     engine: Engine,
 }
 
@@ -44,6 +46,21 @@ pub struct Restored {
 }
 
 impl Restored {
+    /// What this fact says; `None` of another one.
+    fn of(fact: &Fact) -> Option<Self> {
+        let Fact::Rewound { way, changes, conflicts, untracked, calls, merged } = fact else { return None };
+        Some(Self {
+            way: *way,
+            changes: changes.clone(),
+            conflicts: conflicts.clone(),
+            untracked: untracked.len(),
+            calls: calls.clone(),
+            merged: merged.clone(),
+            prompt: None,
+            tasks: Vec::new(),
+        })
+    }
+
     /// One change for each file that was moved.
     pub fn moved(&self) -> Vec<Change> {
         let mut files = changed::squash(&self.changes);
@@ -80,7 +97,24 @@ impl App {
         }
         let engine = Engine::new(setup);
         let session = engine.open(&id, AGENT).await?;
-        Ok(Reopened { session, engine })
+        let finished = self.finished_rewind(&session).await;
+        Ok(Reopened { session, finished, engine })
+    }
+
+    /// Waits until an undo or redo is finished that an earlier process left in the middle, and tells the person in one line.
+    pub(crate) async fn finished_rewind(&self, session: &Session) -> Option<Restored> {
+        let restored = Restored::of(&session.finished_rewind().await?.fact)?;
+        let what = match restored.way {
+            Direction::Undo => "undo",
+            Direction::Redo => "redo",
+        };
+        let (files, left) = (restored.moved().len(), restored.conflicts.len());
+        let s = if files == 1 { "" } else { "s" };
+        let left = if left > 0 { format!(", {left} left alone") } else { String::new() };
+        self.warn(format!(
+            "the last {what} was interrupted and is finished now: {files} file{s} restored{left}"
+        ));
+        Some(restored)
     }
 
     /// Plans a session; without the project's configuration if that cannot be read, since it may be what is to be put back.
@@ -213,17 +247,8 @@ impl Reopened {
         let mut turn = self.session.start(command);
         while let Some(event) = turn.next().await {
             let Event::Recorded(entry) = event else { continue };
-            if let Fact::Rewound { way, changes, conflicts, untracked, calls, merged } = &entry.fact {
-                return Ok(Restored {
-                    way: *way,
-                    changes: changes.clone(),
-                    conflicts: conflicts.clone(),
-                    untracked: untracked.len(),
-                    calls: calls.clone(),
-                    merged: merged.clone(),
-                    prompt: None,
-                    tasks: Vec::new(),
-                });
+            if let Some(restored) = Restored::of(&entry.fact) {
+                return Ok(restored);
             }
         }
         let why = turn.report().await.error;

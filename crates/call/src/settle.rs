@@ -224,28 +224,19 @@ impl CallScope {
         Settled { unsettled, error }
     }
 
-    /// Puts files back, or forward again. Each for itself, so that one that cannot be moved leaves the others alone. A file
-    /// that was changed elsewhere, in other lines, is merged.
-    pub async fn move_files(&self, steps: Vec<Change>, cancel: &CancellationToken) -> Moved {
-        let conflicts = self.move_all(&steps, cancel).await;
-        let mut moved = Moved { changes: steps, conflicts, merged: Vec::new() };
+    /// Merges the files that `moved` left alone with what it would have done to them: see [`merge_left`].
+    pub async fn merges(&self, moved: &Moved) -> Vec<Change> {
         if moved.conflicts.is_empty() {
-            return moved;
+            return Vec::new();
         }
-        let (stage, workspace, steps) = (self.stage.clone(), self.workspace.clone(), moved.clone());
-        let merging = move || merge_left(&*stage, &workspace, &steps.changes, &steps.conflicts);
-        let merged = tokio::task::spawn_blocking(merging).await.unwrap_or_default();
-        for change in merged {
-            let settled = self.settle(std::slice::from_ref(&change), Pass::Again, cancel).await;
-            if settled.is_ok_and(|left| left.is_empty()) {
-                moved.add_merged(change);
-            }
-        }
-        moved
+        let (stage, workspace, moved) = (self.stage.clone(), self.workspace.clone(), moved.clone());
+        let merging = move || merge_left(&*stage, &workspace, &moved.changes, &moved.conflicts);
+        tokio::task::spawn_blocking(merging).await.unwrap_or_default()
     }
 
-    /// Returns the files that were not moved.
-    async fn move_all(&self, steps: &[Change], cancel: &CancellationToken) -> Vec<PathBuf> {
+    /// Puts files back, or forward again. Each for itself, so that one that cannot be moved leaves the others alone. Returns
+    /// the files that were not moved. Doing it again is doing it once.
+    pub async fn move_files(&self, steps: &[Change], cancel: &CancellationToken) -> Vec<PathBuf> {
         // Nearly always all of them can be moved, and then one sync is enough.
         let whole = changed::squash(steps);
         let left = match self.settle(&whole, Pass::Again, cancel).await {

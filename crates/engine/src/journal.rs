@@ -30,6 +30,7 @@ pub use gc::{Garbage, Unnamed};
 use haft_core::{
     Entry, Event, Fact, Secrets, Seq, SessionId, Update,
     chain::{ChainValue, chained},
+    undo,
 };
 use heard::{Heard, Seen};
 use hidden::Hidden;
@@ -80,6 +81,7 @@ struct Inner {
     state: Mutex<State>,
     events: broadcast::Sender<Event>,
     damage: Vec<String>,
+    interrupted: Option<Seq>,
     closed: CancellationToken,
     failure: OnceLock<String>,
     /// An entry could not be written, or did not survive.
@@ -195,12 +197,14 @@ impl Journal {
         let (events, closed) = (broadcast::channel(MAX_LIVE_UPDATES).0, CancellationToken::new());
         let (failure, is_unwritten, secrets) = (OnceLock::new(), AtomicBool::new(false), Hidden::default());
         let (replica, observer) = (OnceLock::new(), OnceLock::new());
+        let interrupted = undo::interrupted(&state.entries).map(|(seq, _)| seq);
         let state = Mutex::new(state);
         Self(Arc::new(Inner {
             path,
             state,
             events,
             damage,
+            interrupted,
             closed,
             failure,
             is_unwritten,
@@ -245,6 +249,11 @@ impl Journal {
     /// What could not be read when it was opened, one sentence each.
     pub fn damage(&self) -> &[String] {
         &self.0.damage
+    }
+
+    /// The entry of the undo or redo that was not finished when it was opened.
+    pub(crate) fn interrupted(&self) -> Option<Seq> {
+        self.0.interrupted
     }
 
     /// From here on none of these is recorded or shown: `[key]` stands in its place.

@@ -143,6 +143,22 @@ impl Session {
         }
     }
 
+    /// Waits for the end of an undo or a redo that an earlier process had begun and not finished: the session finishes it
+    /// when it is opened, before its first command. Returns the entry that says what became of files. `None` if there was no
+    /// such undo, or another process has the session open.
+    pub async fn finished_rewind(&self) -> Option<Arc<Entry>> {
+        let begun = self.journal.interrupted()?;
+        let mut events = pin!(self.events(Seq(begun.0 + 1)));
+        while let Some(event) = events.next().await {
+            if let Event::Recorded(entry) = event
+                && matches!(entry.fact, Fact::Rewound { .. })
+            {
+                return Some(entry);
+            }
+        }
+        None
+    }
+
     /// Everything recorded so far.
     pub fn entries(&self) -> Vec<Arc<Entry>> {
         self.journal.entries()

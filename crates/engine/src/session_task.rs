@@ -10,15 +10,14 @@ use crate::{
     },
     setup::checked_root,
     socket::SessionSocket,
-    turn::{compact_now, keep_setup, open_turn, recover},
+    turn::{compact_now, keep_setup, open_turn, recover, rewind},
 };
 use futures::FutureExt;
-use haft_call::{
-    AnswerTaken, Answered, Interactions, Moved, NotUndone, Rehearsal, UndoPlan, last_words, plan_undo,
-};
+use haft_call::{AnswerTaken, Answered, Interactions, NotUndone, Rehearsal, UndoPlan, last_words, plan_undo};
 use haft_core::{
     AnswerSchema, BackgroundTasks, CallId, Change, Channel, Command, Direction, Fact, Part, Seq, ToolCall,
-    Transcript, UndoCalls, Update, outbox, undo,
+    UndoCalls, Update, outbox,
+    undo::{self, Rewind},
 };
 use serde_json::Value;
 use std::{collections::VecDeque, panic::AssertUnwindSafe, path::Path};
@@ -463,17 +462,30 @@ impl Task {
             return Ok(());
         }
         ticket.begin(&self.log.journal);
-        let plan = undo::back_to(&entries, to);
-        self.move_files(Direction::Undo, plan.changes, plan.untracked, to).await?;
+        let undo::Plan { changes, untracked } = undo::back_to(&entries, to);
+        self.go_to(to, Direction::Undo, changes, untracked).await?;
         ticket.done(&self.log.journal);
         Ok(())
     }
 
     async fn redo(&mut self) -> Result<(), JournalError> {
         match undo::last_undo(&self.log.journal.entries()) {
-            Some((changes, head)) => self.move_files(Direction::Redo, changes, Vec::new(), head).await,
+            Some((changes, head)) => self.go_to(head, Direction::Redo, changes, Vec::new()).await,
             None => Ok(()),
         }
+    }
+
+    /// Moves files, and the conversation to the entry `to`.
+    async fn go_to(
+        &mut self,
+        to: Seq,
+        way: Direction,
+        changes: Vec<Change>,
+        untracked: Vec<CallId>,
+    ) -> Result<(), JournalError> {
+        let (calls, merged) = (Vec::new(), Vec::new());
+        let rewind = Rewind { way, changes, to: Some(to), untracked, calls, merged };
+        rewind::carry_out(&mut self.log, &self.session, rewind).await
     }
 
     /// Takes single calls back. The conversation goes on where it is.
@@ -487,12 +499,9 @@ impl Task {
             }
         };
         ticket.begin(&self.log.journal);
-        self.log.journal.sync().await?;
         let UndoPlan { calls, changes, untracked, merged, .. } = plan;
-        let Moved { changes, conflicts, .. } = self.session.calls.move_files(changes, &self.stop).await;
-        let undone = Fact::Rewound { way: Direction::Undo, changes, conflicts, untracked, calls, merged };
-        self.log.record(undone)?;
-        self.log.journal.sync().await?;
+        let undo = Rewind { way: Direction::Undo, changes, to: None, untracked, calls, merged };
+        rewind::carry_out(&mut self.log, &self.session, undo).await?;
         ticket.done(&self.log.journal);
         Ok(())
     }
@@ -519,22 +528,5 @@ impl Task {
                 }
             }
         }
-    }
-
-    /// A file that cannot be written is reported as a conflict; the others are moved all the same.
-    async fn move_files(
-        &mut self,
-        way: Direction,
-        changes: Vec<Change>,
-        untracked: Vec<CallId>,
-        head: Seq,
-    ) -> Result<(), JournalError> {
-        self.log.journal.sync().await?;
-        let Moved { changes, conflicts, merged } = self.session.calls.move_files(changes, &self.stop).await;
-        let calls = Vec::new();
-        let rewound = Fact::Rewound { way, changes, conflicts, untracked, calls, merged };
-        self.log.journal.append(rewound, Some(head))?;
-        self.log.transcript = Transcript::replay(&self.log.journal.entries());
-        self.log.journal.sync().await
     }
 }

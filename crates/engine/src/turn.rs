@@ -12,6 +12,7 @@ mod hooks;
 mod mentions;
 mod planning;
 pub(crate) mod recover;
+pub(crate) mod rewind;
 mod room;
 mod spent;
 

@@ -142,6 +142,7 @@ pub mod types {
         clip::Clipped,
         past_calls::{FileStep, PastCall, PastCalls},
         policy::{BadRule, IsRepository},
+        undo::Rewind,
     };
     pub use haft_core::{AttemptEnd, AttemptResult, AttemptedFile};
 }

@@ -199,9 +199,9 @@ impl Calls {
     }
 }
 
-/// Leaves out what calls only proposed: that was in no file.
+/// Leaves out what calls only proposed, which was in no file, and what an undo was about to do: `rewound` names what it did.
 pub(super) fn done(entries: &[Arc<Entry>]) -> impl Iterator<Item = &Arc<Entry>> {
-    entries.iter().filter(|entry| !matches!(entry.fact, Fact::ApprovalAsked { .. }))
+    entries.iter().filter(|entry| !matches!(entry.fact, Fact::ApprovalAsked { .. } | Fact::Rewinding(_)))
 }
 
 /// The contents that were in files of the workspace before or after a change, each with the first entry that names it.

@@ -152,6 +152,7 @@ impl Transcript {
             | Fact::Answered { .. }
             | Fact::AttemptEnded(_)
             | Fact::JobFinished(_)
+            | Fact::Rewinding(_)
             | Fact::TaskStarted { .. } => {}
         }
     }

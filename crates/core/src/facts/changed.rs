@@ -1,5 +1,5 @@
 //! [`Changed`]: what calls have really done to files, folded from facts.
-use crate::{CallId, Change, Fact};
+use crate::{CallId, Change, Fact, undo::Rewind};
 use std::path::PathBuf;
 
 /// Changes in the order in which they happened, each with its call.
@@ -88,6 +88,7 @@ pub fn changes_in(fact: &Fact) -> &[Change] {
         Fact::Staged { changes, .. }
         | Fact::SubagentChanged { changes, .. }
         | Fact::ApprovalAsked { changes, .. }
+        | Fact::Rewinding(Rewind { changes, .. })
         | Fact::Rewound { changes, .. } => changes,
         _ => &[],
     }

@@ -2,7 +2,7 @@
 use crate::{
     Accepted, AttemptEnd, BulkFolder, CallId, Change, Conclusion, DiagnosticsChange, Effect, FileRead, Goal,
     Mode, ModelFault, Part, Price, Question, QueuedCall, Reached, Resource, Seq, SessionId, SessionOpened,
-    SessionSetup, StopReason, TaskId, ToolCall, ToolResult, Tracking, Update, Usage,
+    SessionSetup, StopReason, TaskId, ToolCall, ToolResult, Tracking, Update, Usage, undo::Rewind,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -345,6 +345,8 @@ pub enum Fact {
     /// The job that this session is has come to its end.
     #[serde(rename = "concluded")]
     JobFinished(Conclusion),
+    /// Files are about to be put back, or forward again. It is on disk before the first of them is touched.
+    Rewinding(Rewind),
     /// Files were put back, or forward again. The entry's `parent` is where the conversation goes on.
     Rewound {
         way: Direction,

@@ -1,8 +1,14 @@
 //! [`Plan`]: what an undo puts back, read off the journal without touching files.
+//!
+//! An undo or a redo is recorded twice. [`Fact::Rewinding`] is on disk before the first file is touched and names all that is
+//! to be moved; [`Fact::Rewound`] follows it at once when the files are moved. A journal that ends with `rewinding` belongs to
+//! a process that died in between. The next process that opens the session moves the same files again before it does anything
+//! else ([`interrupted`]): moving a file twice is moving it once, so that the files are never left between two states.
 use crate::{
-    CallId, Change, ChangeKind, Changed, Direction, Entry, Fact, Seq, Tracking, active_path, changed,
-    policy::is_git_object,
+    CallId, Change, ChangeKind, Changed, Direction, Entry, Fact, Seq, SessionOpened, Tracking, active_path,
+    changed, policy::is_git_object,
 };
+use serde::{Deserialize, Serialize};
 use std::{
     cmp::Reverse,
     collections::{HashMap, HashSet},
@@ -18,6 +24,36 @@ pub struct Plan {
     pub changes: Vec<Change>,
     /// Calls on the way whose changes were not recorded.
     pub untracked: Vec<CallId>,
+}
+
+/// What an undo or a redo is about to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rewind {
+    /// Whether files go back or forward.
+    pub way: Direction,
+    /// To settle, in this order.
+    pub changes: Vec<Change>,
+    /// Where the conversation goes on; `None` if it stays where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Seq>,
+    /// Calls on the way whose changes were not recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untracked: Vec<CallId>,
+    /// The calls to take back by their numbers, in ascending order; empty if the conversation goes back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<usize>,
+    /// Files that were changed elsewhere, and are to hold both changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<PathBuf>,
+}
+
+/// Returns the undo or redo that a process began and did not finish, and its entry. A fork took over the entry at most: its
+/// files are the other session's business.
+pub fn interrupted(entries: &[Arc<Entry>]) -> Option<(Seq, &Rewind)> {
+    let last = entries.last()?;
+    let Fact::Rewinding(rewind) = &last.fact else { return None };
+    let taken_over = SessionOpened::of(entries).and_then(|opened| opened.forked_from.as_ref());
+    taken_over.is_none_or(|from| from.seq < last.seq).then_some((last.seq, rewind))
 }
 
 /// The changes of all staged calls after `to`, newest first, turned round.
@@ -138,7 +174,7 @@ pub fn last_undo(entries: &[Arc<Entry>]) -> Option<(Vec<Change>, Seq)> {
                 let left = changes.iter().filter(|change| conflicts.contains(&change.path));
                 return Some((left.cloned().collect(), entry.parent?));
             }
-            Fact::Rewound { way: Direction::Redo, .. } => {}
+            Fact::Rewound { way: Direction::Redo, .. } | Fact::Rewinding(_) => {}
             _ => return None,
         }
     }

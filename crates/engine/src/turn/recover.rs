@@ -1,4 +1,5 @@
 //! [`put_in_order`]: settles what a crash left half-done.
+use super::rewind;
 use crate::{
     journal::JournalError,
     session::context::{Log, SessionContext},
@@ -33,7 +34,7 @@ struct Trace {
     is_sent: bool,
 }
 
-/// Settles what was staged, and answers what may have had effects that were not recorded. `left`: the number of
+/// Finishes an undo that was begun, settles what was staged, and answers what may have had effects that were not recorded. `left`: the number of
 /// processes that an earlier one had started and that could not be ended.
 ///
 /// A call that had only started in a private view did nothing real: it stays open and runs again when the turn is
@@ -43,6 +44,7 @@ pub(crate) async fn put_in_order(
     session: &SessionContext,
     left: usize,
 ) -> Result<(), JournalError> {
+    rewind::finish(log, session).await?;
     let entries = log.journal.entries();
     let traces = traces(&entries);
     for call in log.transcript.unanswered() {

@@ -129,7 +129,7 @@ async fn a_rewind_that_waits_is_told_when_it_is_done() {
     assert_eq!(report(first).await.outcome, Some(Outcome::Finished));
     for turn in [rewind, redo] {
         let (facts, report) = told(turn).await;
-        assert_eq!((facts.as_str(), report.outcome, report.error), ("rewound", None, None));
+        assert_eq!((facts.as_str(), report.outcome, report.error), ("rewinding rewound", None, None));
     }
     // There is nothing to redo: nothing happens, and that is told.
     let (facts, report) = told(session.start(Command::Redo)).await;
@@ -159,7 +159,7 @@ async fn a_command_that_opens_no_turn_ends_its_handle_within_a_turn_and_outside(
         (Command::SetMode { mode: Mode::Full }, "mode_set"),
         (Command::Interrupt, ""),
         (Command::Conclude(conclusion), "concluded"),
-        (Command::Rewind { to: Seq(0) }, "rewound"),
+        (Command::Rewind { to: Seq(0) }, "rewinding rewound"),
     ];
     for (command, expected) in outside {
         let (facts, report) = told(session.start(command.clone())).await;
@@ -238,7 +238,7 @@ async fn a_session_that_closes_ends_every_handle() {
         assert!(report.error.is_some() && report.outcome != Some(Outcome::Finished), "{report:?}");
     }
     // What came before the end is carried out.
-    assert_eq!(told(waiting).await.0, "rewound");
+    assert_eq!(told(waiting).await.0, "rewinding rewound");
     let error = session.prompt("too late").await.unwrap_err();
     assert_eq!(error.to_string(), "the session did not finish the command: the session was closed");
 }
@@ -273,7 +273,7 @@ async fn a_joined_session_has_the_same_handles() {
     assert_eq!(report(first).await.outcome, Some(Outcome::Finished));
     let (facts, steering) = told(steering).await;
     assert_eq!((facts.as_str(), steering.text.as_str()), ("prompted replied turn_ended=finished", "both"));
-    assert_eq!(told(waiting).await.0, "rewound");
+    assert_eq!(told(waiting).await.0, "rewinding rewound");
     let events: Vec<Event> = joined.prompt("third").collect().await;
     assert!(
         matches!(events.first(), Some(Event::Recorded(entry)) if matches!(entry.fact, Fact::Prompted { .. }))

@@ -31,6 +31,13 @@ pub(crate) async fn undo(cli: &CliContext, args: &UndoArgs) -> Result<Exit, Fail
         reopened.close().await;
         return exit;
     }
+    let is_plain = args.show.is_none() && !args.dry_run && args.to.is_none() && args.calls.is_none();
+    // The undo that is typed again is the one that was interrupted.
+    if let Some(finished) = finished(&reopened, Direction::Undo).filter(|_| is_plain) {
+        let exit = tell(finished, false);
+        reopened.close().await;
+        return exit;
+    }
     let exit = match (&args.show, reopened.point(args.to.map(Seq), args.calls)?) {
         (Some(file), to) => {
             stdout().write_all(&reopened.content_at(file, to)?)?;
@@ -51,9 +58,12 @@ pub(crate) async fn undo(cli: &CliContext, args: &UndoArgs) -> Result<Exit, Fail
 /// `haft redo`
 pub(crate) async fn redo(cli: &CliContext, args: &SessionArg) -> Result<Exit, Failure> {
     let reopened = open(cli, args).await?;
-    let exit = match reopened.redo().await? {
-        Some(restored) => tell(&restored, false),
-        None => say("nothing to redo"),
+    let exit = match finished(&reopened, Direction::Redo) {
+        Some(finished) => tell(finished, false),
+        None => match reopened.redo().await? {
+            Some(restored) => tell(&restored, false),
+            None => say("nothing to redo"),
+        },
     };
     reopened.close().await;
     exit
@@ -65,6 +75,11 @@ async fn open(cli: &CliContext, args: &SessionArg) -> Result<Reopened, Failure> 
         writeln!(stderr(), "note: {JOINED}; {WAITS_FOR_TURN}")?;
     }
     Ok(reopened)
+}
+
+/// The undo or redo of a whole turn that an earlier process had begun and that is finished now, if it was of this `way`.
+fn finished(reopened: &Reopened, way: Direction) -> Option<&Restored> {
+    reopened.finished.as_ref().filter(|finished| finished.way == way && finished.calls.is_empty())
 }
 
 /// Tells what would be done, with the diff of that and of nothing else.

@@ -3,6 +3,7 @@ mod crashes;
 mod endless_replies;
 mod hostile;
 mod huge_values;
+mod interrupted_undos;
 mod kills;
 mod load;
 mod network_faults;

@@ -1,0 +1,67 @@
+//! [`carry_out`]: an undo or a redo, so that a process that dies in the middle of it leaves nothing half done.
+use crate::{
+    journal::JournalError,
+    session::context::{Log, SessionContext},
+};
+use haft_call::Moved;
+use haft_core::{
+    Fact, Transcript,
+    changed::paths,
+    undo::{self, Rewind},
+};
+
+/// Moves files, and the conversation with them. What is about to be done is on disk before the first file is touched, and
+/// that it is done before anything else is recorded: see [`undo`].
+pub(crate) async fn carry_out(
+    log: &mut Log,
+    session: &SessionContext,
+    rewind: Rewind,
+) -> Result<(), JournalError> {
+    log.record(Fact::Rewinding(rewind.clone()))?;
+    log.journal.sync().await?;
+    move_files(log, session, rewind).await
+}
+
+/// Carries out the undo or redo to the end that another process began. What that one had moved stays moved, and its
+/// temporary files go.
+pub(super) async fn finish(log: &mut Log, session: &SessionContext) -> Result<(), JournalError> {
+    let entries = log.journal.entries();
+    let Some((_, rewind)) = undo::interrupted(&entries) else { return Ok(()) };
+    tracing::warn!(way = ?rewind.way, "finishing what an earlier process began");
+    move_files(log, session, rewind.clone()).await
+}
+
+/// A file that cannot be written is reported as a conflict; the others are moved all the same.
+async fn move_files(log: &mut Log, session: &SessionContext, rewind: Rewind) -> Result<(), JournalError> {
+    let (calls, stop) = (&session.calls, &session.shared.stop);
+    let mut rewind = rewind;
+    // In a workspace that is gone, no folder is made anew.
+    let mut conflicts = match calls.workspace.is_dir() {
+        true => calls.move_files(&rewind.changes, stop).await,
+        false => paths(&rewind.changes),
+    };
+    let moved = Moved { changes: rewind.changes.clone(), conflicts: conflicts.clone(), merged: Vec::new() };
+    let merges = calls.merges(&moved).await;
+    if !merges.is_empty() {
+        let mut merged = moved;
+        merges.iter().for_each(|change| merged.add_merged(change.clone()));
+        rewind.changes = merged.changes;
+        rewind.merged.extend(merged.merged);
+        // A file that holds both must not be merged once more.
+        log.record(Fact::Rewinding(rewind.clone()))?;
+        log.journal.sync().await?;
+        conflicts.retain(|path| merges.iter().all(|change| change.path != *path));
+        conflicts.extend(calls.move_files(&merges, stop).await);
+    }
+    let Rewind { way, changes, to, untracked, calls, mut merged } = rewind;
+    merged.retain(|path| !conflicts.contains(path));
+    let rewound = Fact::Rewound { way, changes, conflicts, untracked, calls, merged };
+    match to {
+        None => log.record(rewound)?,
+        Some(to) => {
+            log.journal.append(rewound, Some(to))?;
+            log.transcript = Transcript::replay(&log.journal.entries());
+        }
+    }
+    log.journal.sync().await
+}
