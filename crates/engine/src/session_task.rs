@@ -10,7 +10,7 @@ use crate::{
     },
     setup::checked_root,
     socket::SessionSocket,
-    turn::{compact_now, keep_setup, open_turn, recover, rewind},
+    turn::{background::drop_task, compact_now, keep_setup, open_turn, recover, rewind},
 };
 use futures::FutureExt;
 use haft_call::{AnswerTaken, Answered, Interactions, NotUndone, Rehearsal, UndoPlan, last_words, plan_undo};
@@ -182,7 +182,7 @@ impl Task {
             match message {
                 None => return Ok(()),
                 Some(SessionMessage::Command(command, ticket)) => self.follow_up(command, ticket).await?,
-                Some(SessionMessage::Job(ended)) => self.turn(ended).await?,
+                Some(SessionMessage::Job(ended)) => self.task_ended(ended).await?,
                 Some(SessionMessage::Forget { read }) => self.session.forget(read),
             }
             self.catch_up().await?;
@@ -294,6 +294,7 @@ impl Task {
                 match fact {
                     // It opens no turn: only its end is reported.
                     Fact::TaskStarted { .. } => self.log.record(fact)?,
+                    Fact::TaskEnded { .. } => self.task_ended(fact).await?,
                     fact => self.turn(fact).await?,
                 }
                 ticket.done(&self.log.journal);
@@ -302,6 +303,16 @@ impl Task {
             } else {
                 return Ok(());
             }
+        }
+    }
+
+    /// The end of a background task opens a turn, in which the model reads of it, unless the task was taken back.
+    async fn task_ended(&mut self, ended: Fact) -> Result<(), JournalError> {
+        match &ended {
+            Fact::TaskEnded { task, .. } if undo::is_taken_back(&self.log.journal.entries(), task) => {
+                drop_task(&mut self.log, &self.session, ended).await
+            }
+            _ => self.turn(ended).await,
         }
     }
 

@@ -2,7 +2,7 @@
 mod answer;
 mod ask;
 pub(crate) mod attempts;
-mod background;
+pub(crate) mod background;
 mod calls;
 mod compact;
 mod digest;

@@ -20,6 +20,8 @@ pub struct Transcript {
     is_planning: bool,
     goal: Option<OpenGoal>,
     setup: Option<SessionSetup>,
+    /// The background tasks that it began.
+    tasks: Vec<TaskId>,
     turn: Turn,
     phase: Phase,
 }
@@ -99,7 +101,7 @@ impl Transcript {
     pub fn apply(&mut self, fact: &Fact) {
         match fact {
             Fact::Prompted { parts, channel } => self.prompted(parts, channel),
-            Fact::TaskEnded { task: job, result } => self.user(vec![Part::text(job_report(job, result))]),
+            Fact::TaskEnded { task, result } => self.task_ended(task, result),
             Fact::Replied { parts, usage, stop } => {
                 self.turn.models.apply(fact);
                 self.assistant(parts, *usage, *stop);
@@ -152,8 +154,15 @@ impl Transcript {
             | Fact::Answered { .. }
             | Fact::AttemptEnded(_)
             | Fact::JobFinished(_)
-            | Fact::Rewinding(_)
-            | Fact::TaskStarted { .. } => {}
+            | Fact::Rewinding(_) => {}
+            Fact::TaskStarted { task, .. } => self.tasks.push(task.clone()),
+        }
+    }
+
+    /// A task that a rewind took back is no part of the conversation.
+    fn task_ended(&mut self, task: &TaskId, result: &ToolResult) {
+        if self.tasks.contains(task) {
+            self.user(vec![Part::text(job_report(task, result))]);
         }
     }
 
@@ -496,6 +505,7 @@ impl Transcript {
     }
 
     fn answer(&mut self, call: &CallId, result: &ToolResult) {
+        self.tasks.extend(result.job.clone());
         if let Some(open) = self.places.get(call).and_then(|place| self.open.get_mut(*place)) {
             open.result = Some(result.clone());
         }

@@ -5,8 +5,8 @@
 //! a process that died in between. The next process that opens the session moves the same files again before it does anything
 //! else ([`interrupted`]): moving a file twice is moving it once, so that the files are never left between two states.
 use crate::{
-    CallId, Change, ChangeKind, Changed, Direction, Entry, Fact, Seq, SessionOpened, Tracking, active_path,
-    changed, policy::is_git_object,
+    CallId, Change, ChangeKind, Changed, Direction, Entry, Fact, Seq, SessionOpened, TaskId, Tracking,
+    active_path, changed, policy::is_git_object,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -103,7 +103,7 @@ pub fn without_objects(changes: Vec<Change>) -> Vec<Change> {
 }
 
 /// The entry before the prompt that opened the last turn, or before the last call that changed files and was made in place of
-/// the model: going back there undoes the last turn.
+/// the model: going back there undoes the last turn. Without either of them, the one before the first call that changed files.
 pub fn before_last_turn(entries: &[Arc<Entry>]) -> Option<Seq> {
     let path = active_path(entries);
     let has_changed = |place: usize| !Changed::of(path[place..].iter().map(|entry| &entry.fact)).is_empty();
@@ -125,8 +125,11 @@ pub fn before_last_turn(entries: &[Arc<Entry>]) -> Option<Seq> {
         }
     }
     let is_prompt = |place: usize| matches!(path[place].fact, Fact::Prompted { .. });
-    let place = opened.into_iter().rev().find(|place| is_prompt(*place) || has_changed(*place))?;
-    place.checked_sub(1).map(|before| path[before].seq)
+    match opened.into_iter().rev().find(|place| is_prompt(*place) || has_changed(*place)) {
+        Some(place) => place.checked_sub(1).map(|before| path[before].seq),
+        // The end of a background task opens a turn without a prompt.
+        None => before_last_calls(entries, usize::MAX),
+    }
 }
 
 /// The entry before the last `count` calls that changed files, including calls of child sessions.
@@ -162,8 +165,12 @@ pub fn before_last_calls(entries: &[Arc<Entry>], count: usize) -> Option<Seq> {
 /// The last undo that was not taken back: the changes that repeat what it undid, and the entry where the conversation
 /// then goes on. `None` if nothing was undone, or if a prompt was sent since.
 pub fn last_undo(entries: &[Arc<Entry>]) -> Option<(Vec<Change>, Seq)> {
-    for entry in active_path(entries).into_iter().rev() {
+    let path = active_path(entries);
+    for (place, entry) in path.iter().enumerate().rev() {
         match &entry.fact {
+            // The end of a task that the undo took back.
+            Fact::TurnEnded { rounds: 0, .. } if ends_taken_back(&path[..place]) => {}
+            Fact::TaskEnded { task, .. } if !has_begun(&path[..place], task) => {}
             Fact::Rewound { way: Direction::Undo, changes, .. } => {
                 let place = entries.partition_point(|other| other.seq < entry.seq);
                 let head = entries.get(place.checked_sub(1)?)?;
@@ -179,6 +186,20 @@ pub fn last_undo(entries: &[Arc<Entry>]) -> Option<(Vec<Change>, Seq)> {
         }
     }
     None
+}
+
+fn ends_taken_back(path: &[&Arc<Entry>]) -> bool {
+    let Some((last, before)) = path.split_last() else { return false };
+    matches!(&last.fact, Fact::TaskEnded { task, .. } if !has_begun(before, task))
+}
+
+fn has_begun(path: &[&Arc<Entry>], task: &TaskId) -> bool {
+    path.iter().any(|entry| entry.fact.begins(task))
+}
+
+/// Whether the conversation has gone back to before the background task began.
+pub fn is_taken_back(entries: &[Arc<Entry>], task: &TaskId) -> bool {
+    !has_begun(&active_path(entries), task)
 }
 
 /// What the last undo would have done to the files that it left alone, one change for each; empty once a prompt has followed.

@@ -5,7 +5,7 @@ use crate::{
     session::context::{Log, SessionContext},
 };
 use haft_call::{CallRun, Round, nothing_kept, with_note};
-use haft_core::{Entry, Fact, TaskId, ToolCall, active_path};
+use haft_core::{Entry, Fact, Outcome, TaskId, ToolCall, Usage, undo};
 use serde_json::json;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -26,7 +26,7 @@ pub(super) async fn settled(
     if !result.is_ok() {
         return Ok(Fact::TaskEnded { task: job, result: nothing_kept(result) });
     }
-    if is_undone(&entries, &job) {
+    if undo::is_taken_back(&entries, &job) {
         let why = "[the call that began it was taken back; nothing that it changed was kept]";
         return Ok(Fact::TaskEnded { task: job, result: with_note(result, why) });
     }
@@ -42,9 +42,17 @@ pub(super) async fn settled(
     Ok(Fact::TaskEnded { task: job, result })
 }
 
-/// Whether the conversation has gone back to before the task began.
-fn is_undone(entries: &[Arc<Entry>], job: &TaskId) -> bool {
-    !active_path(entries).iter().any(|entry| entry.fact.begins(job))
+/// Records the end of a task whose beginning was taken back. Nothing that it changed is kept, and the model is not asked: the
+/// conversation does not know the task.
+pub(crate) async fn drop_task(
+    log: &mut Log,
+    session: &SessionContext,
+    ended: Fact,
+) -> Result<(), JournalError> {
+    let ended = settled(log, session, ended, &session.shared.stop).await?;
+    log.record(ended)?;
+    let (outcome, usage) = (Outcome::Finished, Usage::default());
+    log.record(Fact::TurnEnded { outcome, rounds: 0, usage, cost_usd: None })
 }
 
 /// The call that began it, as it ran.

@@ -80,6 +80,39 @@ fn what_a_background_command_changes_is_real_once_it_has_ended_and_can_be_undone
 }
 
 #[test]
+fn the_end_of_a_command_that_was_taken_back_opens_no_turn() {
+    let place = Place::new();
+    place.hold();
+    let task = format!("{UNTIL_GO}; echo two >two");
+    let call = json!({"calls": [background(&task)]});
+    let later = json!({"calls": [bash("echo later >later")]});
+    let model = place.script("model.jsonl", &[call, json!({"say": "done"}), later, json!({"say": "seen"})]);
+    let mut command = place.haft(&[&["run"], &OPTIONS[..], &["--json", "--model", &model, "go"]].concat());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let has_ended = || {
+        let sessions = fs::read_dir(place.path().join("home/sessions")).into_iter().flatten().flatten();
+        let journals = sessions.map(|session| fs::read_to_string(session.path().join("journal.jsonl")));
+        journals.flatten().any(|journal| journal.contains("\"type\":\"turn_ended\""))
+    };
+    poll(has_ended, || "the end of the turn".into());
+    let undone = place.run(&["undo"]);
+    assert!(
+        undone.code == 0 && undone.out.contains("the conversation is back before your prompt"),
+        "{undone:?}"
+    );
+    place.let_go();
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let recorded = ran.recorded();
+    let since = recorded.iter().skip_while(|kind| *kind != "rewound");
+    assert_eq!(since.collect::<Vec<_>>(), ["rewound", "job_ended", "turn_ended"], "{ran:?}");
+    assert!(ended(&ran).contains("nothing that it changed was kept"), "{ran:?}");
+    assert_eq!((place.read("two"), place.read("later")), (None, None));
+    let redone = place.run(&["redo"]);
+    assert_eq!((redone.code, redone.out.as_str()), (0, "no files to restore\n"), "{redone:?}");
+}
+
+#[test]
 fn what_others_changed_while_it_ran_is_left_alone_and_named() {
     let place = Place::new();
     for name in ["shared.txt", "folder/kept.txt", "gone.txt"] {
