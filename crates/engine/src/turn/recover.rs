@@ -6,8 +6,8 @@ use crate::{
 };
 use haft_call::{Pass, Settled, conflict};
 use haft_core::{
-    Change, Changed, Entry, Fact, Outcome, Running, SessionOpened, ToolCall, ToolError, ToolErrorKind,
-    ToolResult, Tracking, Usage, active_path,
+    Change, Changed, Direction, Entry, Fact, Outcome, Running, SessionOpened, ToolCall, ToolError,
+    ToolErrorKind, ToolResult, Tracking, Usage, active_path,
 };
 use std::{
     collections::{BTreeSet, HashMap},
@@ -112,13 +112,31 @@ async fn end_lost(
 pub(crate) fn end_open_calls(log: &mut Log, session: &SessionContext, why: &str) -> Result<(), JournalError> {
     let entries = log.journal.entries();
     let traces = traces(&entries);
+    let is_taken_back = is_taken_back(&entries);
     for call in log.transcript.unanswered() {
         let has_begun = traces.get(call.id.0.as_str()).is_some_and(|trace| trace.started.is_some());
-        let error = if has_begun { ToolError::left_in_view() } else { ToolError::not_run(why) };
+        let error = match (is_taken_back, has_begun) {
+            (true, true) => ToolError::new(ToolErrorKind::System, TAKEN_BACK),
+            (true, false) => ToolError::not_run("the user took back the calls before it"),
+            (false, true) => ToolError::left_in_view(),
+            (false, false) => ToolError::not_run(why),
+        };
         let result = worded(session, &call, error);
         log.record(Fact::ToolEnded { call: call.id, name: call.name, result, duration_ms: 0 })?;
     }
     Ok(())
+}
+
+/// The message of a call that an undo took back and whose reply stays in the conversation.
+const TAKEN_BACK: &str = "interrupted: the user took the call back; nothing that it changed was kept";
+
+/// Whether the conversation went back to an entry behind its last reply, so that calls of that reply have no results.
+fn is_taken_back(entries: &[Arc<Entry>]) -> bool {
+    let path = active_path(entries);
+    let mut since = path.iter().rev().take_while(|entry| !matches!(entry.fact, Fact::Replied { .. }));
+    let is_undo =
+        |fact: &Fact| matches!(fact, Fact::Rewound { way: Direction::Undo, calls, .. } if calls.is_empty());
+    since.any(|entry| is_undo(&entry.fact))
 }
 
 fn worded(session: &SessionContext, call: &ToolCall, error: ToolError) -> ToolResult {

@@ -583,3 +583,14 @@ fn the_words_of_the_terminal_undo_calls_over_the_api() {
         assert_eq!((place.read("a").as_deref(), place.read("b").as_deref()), files, "{text}");
     }
 }
+
+#[test]
+fn the_model_is_told_that_a_call_was_taken_back_in_the_middle_of_a_turn() {
+    let place = made(&[bash("echo one >one"), bash("echo two >two")]);
+    let undone = place.run(&["undo", "--calls", "1"]);
+    assert!(undone.code == 0 && undone.out.contains("- two removed\n"), "{undone:?}");
+    run(&place, &[]);
+    let journal = std::fs::read_to_string(place.journal()).unwrap();
+    let told = "the user took the call back; nothing that it changed was kept";
+    assert!(journal.contains(told) && !journal.contains("its process ended"), "{journal}");
+}
