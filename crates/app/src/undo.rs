@@ -1,5 +1,5 @@
 //! [`Reopened`]: a session that is opened without a model, to put files back and forward again.
-use crate::{App, Failure, SessionPlan, SessionSpec, agents::AGENT};
+use crate::{App, Failure, SessionPlan, SessionSpec, agents::AGENT, session::workspace};
 use futures::StreamExt;
 use haft_call::Moved;
 use haft_core::{
@@ -156,6 +156,22 @@ impl Reopened {
             (None, Some(calls)) => Ok(plan::before_last_calls(&entries, calls)),
             (None, None) => Ok(plan::before_last_turn(&entries)),
         }
+    }
+
+    /// Checks that the session's workspace is there, unless the session is a job: its work tree may have been removed.
+    ///
+    /// # Errors
+    ///
+    /// If it was moved or removed.
+    pub fn check_workspace(&self) -> Result<(), Failure> {
+        let entries = self.session.entries();
+        let Some(opened) = SessionOpened::of(&entries).filter(|opened| !opened.is_job()) else {
+            return Ok(());
+        };
+        let moved = |failure: Failure| {
+            failure.hint("if the folder was moved or renamed, move it back to undo or redo in it")
+        };
+        workspace(Some(&opened.workspace)).map(|_| ()).map_err(moved)
     }
 
     /// Returns where the work of a job is whose work tree was removed, so that there are no files to put back; `None` if there

@@ -15,8 +15,8 @@ use crate::{
 use futures::FutureExt;
 use haft_call::{AnswerTaken, Answered, Interactions, NotUndone, Rehearsal, UndoPlan, last_words, plan_undo};
 use haft_core::{
-    AnswerSchema, BackgroundTasks, CallId, Change, Channel, Command, Direction, Fact, Part, Seq, ToolCall,
-    UndoCalls, Update, outbox,
+    AnswerSchema, BackgroundTasks, CallId, Change, Channel, Command, Direction, Fact, Part, Seq,
+    SessionOpened, ToolCall, UndoCalls, Update, outbox,
     undo::{self, Rewind},
 };
 use serde_json::Value;
@@ -212,6 +212,7 @@ impl Task {
             }
             Command::UndoCalls(undo) => return self.undo_calls(undo, ticket).await,
             Command::Rewind { to } => return self.rewind(to, ticket).await,
+            Command::Redo => return self.redo(ticket).await,
             Command::WithdrawPrompt => return withdraw(&self.log.journal, &self.session.queue, ticket),
             Command::AddRoot { root } => return self.add_root(&root, ticket),
             Command::SendItem { item, again, by } => return self.send_item((&item, by), again, ticket).await,
@@ -252,6 +253,7 @@ impl Task {
             // They may be refused, and so have their tickets with them: see `follow_up`.
             Command::UndoCalls(_)
             | Command::Rewind { .. }
+            | Command::Redo
             | Command::WithdrawPrompt
             | Command::AddRoot { .. }
             | Command::SendItem { .. }
@@ -260,7 +262,6 @@ impl Task {
             | Command::AnswerInPart { .. }
             | Command::Reply { .. } => Ok(()),
             Command::OpenOutbox => self.open_outbox(),
-            Command::Redo => self.redo().await,
             Command::SetMode { mode } => {
                 let mode = self.session.calls.permission.set(mode);
                 self.log.record(Fact::ModeSet { mode })
@@ -466,24 +467,47 @@ impl Task {
             Ok(_) if undo::is_within_call(&entries, to) => Some("it is in the middle of a call"),
             Ok(_) => None,
         };
-        if let Some(why) = why {
-            let why = format!("cannot go back to entry {to}: {why}");
-            self.log.journal.live(Update::Refused { why: why.clone() });
-            ticket.refuse(why);
+        let why = why.map(|why| format!("cannot go back to entry {to}: {why}"));
+        let is_job = SessionOpened::of(&entries).is_some_and(SessionOpened::is_job);
+        let gone = self.workspace_is_gone();
+        if let Some(why) = why.or_else(|| gone.clone().filter(|_| !is_job)) {
+            self.refuse(ticket, why);
             return Ok(());
         }
         ticket.begin(&self.log.journal);
-        let undo::Plan { changes, untracked } = undo::back_to(&entries, to);
+        let undo::Plan { mut changes, untracked } = undo::back_to(&entries, to);
+        if gone.is_some() {
+            // The work tree of the job was removed: the work is taken back, and there are no files.
+            changes.clear();
+        }
         self.go_to(to, Direction::Undo, changes, untracked).await?;
         ticket.done(&self.log.journal);
         Ok(())
     }
 
-    async fn redo(&mut self) -> Result<(), JournalError> {
-        match undo::last_undo(&self.log.journal.entries()) {
-            Some((changes, head)) => self.go_to(head, Direction::Redo, changes, Vec::new()).await,
-            None => Ok(()),
+    async fn redo(&mut self, ticket: CommandTicket) -> Result<(), JournalError> {
+        if let Some(why) = self.workspace_is_gone() {
+            self.refuse(ticket, why);
+            return Ok(());
         }
+        ticket.begin(&self.log.journal);
+        if let Some((changes, head)) = undo::last_undo(&self.log.journal.entries()) {
+            self.go_to(head, Direction::Redo, changes, Vec::new()).await?;
+        }
+        ticket.done(&self.log.journal);
+        Ok(())
+    }
+
+    fn refuse(&self, ticket: CommandTicket, why: String) {
+        self.log.journal.live(Update::Refused { why: why.clone() });
+        ticket.refuse(why);
+    }
+
+    /// Why no files can be moved: none is made in a folder that was moved or removed.
+    fn workspace_is_gone(&self) -> Option<String> {
+        let workspace = &self.session.calls.workspace;
+        (!workspace.is_dir())
+            .then(|| format!("cannot work in `{}`: it is not a directory", workspace.display()))
     }
 
     /// Moves files, and the conversation to the entry `to`.
@@ -501,6 +525,10 @@ impl Task {
 
     /// Takes single calls back. The conversation goes on where it is.
     async fn undo_calls(&mut self, undo: UndoCalls, ticket: CommandTicket) -> Result<(), JournalError> {
+        if let Some(why) = self.workspace_is_gone() {
+            self.refuse(ticket, why);
+            return Ok(());
+        }
         let plan = match self.planned(&undo).await.and_then(|plan| plan.refusal(&undo)) {
             Ok(plan) => plan,
             Err(why) => {

@@ -25,6 +25,9 @@ pub(super) const WAITS_FOR_TURN: &str =
 /// `haft undo`
 pub(crate) async fn undo(cli: &CliContext, args: &UndoArgs) -> Result<Exit, Failure> {
     let reopened = open(cli, &args.session).await?;
+    if !args.list && args.show.is_none() {
+        reopened.check_workspace()?;
+    }
     if args.list || args.merge || !args.call.is_empty() {
         let exit =
             if args.list { calls::list(&reopened, args.json) } else { calls::undo(&reopened, args).await };
@@ -58,6 +61,7 @@ pub(crate) async fn undo(cli: &CliContext, args: &UndoArgs) -> Result<Exit, Fail
 /// `haft redo`
 pub(crate) async fn redo(cli: &CliContext, args: &SessionArg) -> Result<Exit, Failure> {
     let reopened = open(cli, args).await?;
+    reopened.check_workspace()?;
     let exit = match finished(&reopened, Direction::Redo) {
         Some(finished) => tell(finished, false),
         None => match reopened.redo().await? {

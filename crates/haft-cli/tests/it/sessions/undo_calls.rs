@@ -594,3 +594,29 @@ fn the_model_is_told_that_a_call_was_taken_back_in_the_middle_of_a_turn() {
     let told = "the user took the call back; nothing that it changed was kept";
     assert!(journal.contains(told) && !journal.contains("its process ended"), "{journal}");
 }
+
+#[test]
+fn nothing_is_undone_or_redone_where_the_workspace_was_moved() {
+    let place = made(&[bash("mkdir q; echo 1 >q/1; echo more >>a")]);
+    let id = place.journal().parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
+    let (old, elsewhere) = (place.work(), place.path().join("elsewhere"));
+    let before = std::fs::read(place.journal()).unwrap();
+    std::fs::rename(&old, &elsewhere).unwrap();
+    let cwd = elsewhere.to_str().unwrap();
+    for words in
+        [&["undo", &id][..], &["redo", &id], &["undo", &id, "--call", "1"], &["undo", &id, "--dry-run"]]
+    {
+        let mut command = place.haft(&[words, &["--cwd", cwd]].concat());
+        let ran = Ran::from(command.current_dir(&elsewhere).output().unwrap());
+        assert!(
+            ran.code == 2 && ran.err.contains(&format!("cannot work in `{}`", old.display())),
+            "{words:?}: {ran:?}"
+        );
+        assert!(ran.out.is_empty() && !old.exists(), "{words:?}: {ran:?}");
+    }
+    assert_eq!(std::fs::read(place.journal()).unwrap(), before);
+    std::fs::rename(&elsewhere, &old).unwrap();
+    let undone = place.run(&["undo"]);
+    assert!(undone.code == 0 && undone.out.contains("- q/1 removed\n"), "{undone:?}");
+    assert_eq!(place.read("a").unwrap(), LINES);
+}
