@@ -31,8 +31,10 @@ pub struct Restored {
     pub way: Direction,
     /// One change for each step, those of `conflicts` included.
     pub changes: Vec<Change>,
-    /// The files that were left alone, or would be: they were modified since.
+    /// The files that were left alone, or would be: they were modified since, or are `lost`.
     pub conflicts: Vec<PathBuf>,
+    /// Those of them whose saved content is missing or damaged. A preview does not know them.
+    pub lost: Vec<PathBuf>,
     /// The number of calls whose changes were not recorded, and remain.
     pub untracked: usize,
     /// The calls that were taken back by their numbers.
@@ -48,11 +50,14 @@ pub struct Restored {
 impl Restored {
     /// What this fact says; `None` of another one.
     fn of(fact: &Fact) -> Option<Self> {
-        let Fact::Rewound { way, changes, conflicts, untracked, calls, merged } = fact else { return None };
+        let Fact::Rewound { way, changes, conflicts, lost, untracked, calls, merged } = fact else {
+            return None;
+        };
         Some(Self {
             way: *way,
             changes: changes.clone(),
             conflicts: conflicts.clone(),
+            lost: lost.clone(),
             untracked: untracked.len(),
             calls: calls.clone(),
             merged: merged.clone(),
@@ -203,6 +208,7 @@ impl Reopened {
             way: Direction::Undo,
             changes,
             conflicts,
+            lost: Vec::new(),
             merged,
             calls: Vec::new(),
             untracked: planned.untracked.len(),

@@ -359,9 +359,9 @@ impl Timeline {
             Fact::TurnEnded { outcome, rounds, usage, cost_usd } => {
                 self.turn_ended(at, *outcome, *rounds, (*usage, *cost_usd))
             }
-            Fact::Rewound { way, changes, conflicts, untracked, merged, .. } => {
+            Fact::Rewound { way, changes, conflicts, lost, untracked, merged, .. } => {
                 self.rest();
-                let files = files(*way, changes, conflicts, merged, untracked.len());
+                let files = files(*way, changes, (conflicts, lost), merged, untracked.len());
                 vec![Item::Rewound { way: *way, files }]
             }
             fact => self.noted(fact),

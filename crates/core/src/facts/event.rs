@@ -351,8 +351,11 @@ pub enum Fact {
     Rewound {
         way: Direction,
         changes: Vec<Change>,
-        /// Left alone, since they were changed elsewhere meanwhile.
+        /// Left alone: they were changed elsewhere meanwhile, or could not be written.
         conflicts: Vec<PathBuf>,
+        /// Those of them whose saved content is missing or damaged.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lost: Vec<PathBuf>,
         /// Calls on the way whose changes were not recorded.
         untracked: Vec<CallId>,
         /// The calls that were taken back by their numbers, in ascending order: the conversation stays as it is. Empty

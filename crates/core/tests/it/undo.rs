@@ -25,7 +25,7 @@ fn prompted() -> Fact {
 }
 fn rewound(way: Direction, changes: Vec<Change>) -> Fact {
     let (conflicts, untracked, calls, merged) = Default::default();
-    Fact::Rewound { way, changes, conflicts, untracked, calls, merged }
+    Fact::Rewound { way, changes, conflicts, lost: Vec::new(), untracked, calls, merged }
 }
 fn journal(facts: Vec<(Fact, Option<u64>)>) -> Vec<Arc<Entry>> {
     let entries = facts.into_iter().enumerate();
@@ -42,6 +42,7 @@ fn what_an_undo_left_alone_is_known_until_somebody_speaks() {
         way: Direction::Undo,
         changes: vec![change("2", "1"), change("1", "")],
         conflicts: vec!["f".into()],
+        lost: Vec::new(),
         untracked: vec![],
         calls: vec![],
         merged: vec![],
@@ -90,6 +91,7 @@ fn one_call_is_undone_and_the_conversation_stays() {
         way: Direction::Undo,
         changes: vec![change("2", "1")],
         conflicts: vec![],
+        lost: Vec::new(),
         untracked: vec![],
         calls: vec![1],
         merged: vec![],

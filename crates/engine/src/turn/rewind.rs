@@ -5,10 +5,11 @@ use crate::{
 };
 use haft_call::Moved;
 use haft_core::{
-    Fact, Transcript,
-    changed::paths,
+    Change, Fact, FileKind, Transcript,
+    changed::{self, paths},
     undo::{self, Rewind},
 };
+use std::path::PathBuf;
 
 /// Moves files, and the conversation with them. What is about to be done is on disk before the first file is touched, and
 /// that it is done before anything else is recorded: see [`undo`].
@@ -55,7 +56,8 @@ async fn move_files(log: &mut Log, session: &SessionContext, rewind: Rewind) -> 
     }
     let Rewind { way, changes, to, untracked, calls, mut merged } = rewind;
     merged.retain(|path| !conflicts.contains(path));
-    let rewound = Fact::Rewound { way, changes, conflicts, untracked, calls, merged };
+    let lost = lost(session, &changes, &conflicts).await;
+    let rewound = Fact::Rewound { way, changes, conflicts, lost, untracked, calls, merged };
     match to {
         None => log.record(rewound)?,
         Some(to) => {
@@ -64,4 +66,21 @@ async fn move_files(log: &mut Log, session: &SessionContext, rewind: Rewind) -> 
         }
     }
     log.journal.sync().await
+}
+
+/// The files of `left` whose saved content is missing or damaged.
+async fn lost(session: &SessionContext, changes: &[Change], left: &[PathBuf]) -> Vec<PathBuf> {
+    if left.is_empty() {
+        return Vec::new();
+    }
+    let stage = session.calls.stage.clone();
+    let mut whole = changed::squash(changes);
+    whole.retain(|change| left.contains(&change.path));
+    let is_lost = move |change: &Change| {
+        let state = change.after.as_ref().filter(|state| state.kind() == FileKind::File);
+        state.is_some_and(|state| stage.content(&state.hash).is_err())
+    };
+    let find =
+        move || whole.iter().filter(|change| is_lost(change)).map(|change| change.path.clone()).collect();
+    tokio::task::spawn_blocking(find).await.unwrap_or_default()
 }

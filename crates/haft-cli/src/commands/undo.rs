@@ -139,8 +139,13 @@ fn tell(restored: &Restored, is_dry: bool) -> Result<Exit, Failure> {
         writeln!(stdout, "{sign} {} {would}{moved}{kept}", safe::visible_line(&path))?;
     }
     for path in &restored.conflicts {
+        let why = if restored.lost.contains(path) {
+            "its saved content is missing or damaged"
+        } else {
+            "modified since"
+        };
         let path = safe::visible_line(&path.to_string_lossy());
-        writeln!(stdout, "! {path} {would}skipped: modified since")?;
+        writeln!(stdout, "! {path} {would}skipped: {why}")?;
     }
     if restored.changes.is_empty() {
         writeln!(stdout, "no files to restore")?;
@@ -149,7 +154,9 @@ fn tell(restored: &Restored, is_dry: bool) -> Result<Exit, Failure> {
         let s = if restored.untracked == 1 { "" } else { "s" };
         writeln!(stdout, "{} untracked command{s}; their file changes remain", restored.untracked)?;
     }
-    hint(&restored.conflicts, restored.way, &restored.changes)?;
+    let modified: Vec<PathBuf> =
+        restored.conflicts.iter().filter(|path| !restored.lost.contains(path)).cloned().collect();
+    hint(&modified, restored.way, &restored.changes)?;
     Ok(if restored.conflicts.is_empty() { Exit::Success } else { Exit::Failed })
 }
 

@@ -108,8 +108,8 @@ pub async fn moved(session: &Session, command: Command) -> anyhow::Result<Vec<St
 
 /// Which files going back or forward has moved, one line each; nothing of another fact.
 pub fn moved_by(fact: &Fact) -> Option<Vec<String>> {
-    let Fact::Rewound { way, changes, conflicts, untracked, merged, .. } = fact else { return None };
-    let files = files(*way, changes, conflicts, merged, untracked.len());
+    let Fact::Rewound { way, changes, conflicts, lost, untracked, merged, .. } = fact else { return None };
+    let files = files(*way, changes, (conflicts, lost), merged, untracked.len());
     let nothing = files.is_empty().then(|| "there were no files to restore".to_owned());
     Some(files.into_iter().chain(nothing).collect())
 }
@@ -151,7 +151,7 @@ fn quoted(name: &str) -> String {
 pub(super) fn files(
     way: Direction,
     changes: &[Change],
-    conflicts: &[PathBuf],
+    (conflicts, lost): (&[PathBuf], &[PathBuf]),
     merged: &[PathBuf],
     untracked: usize,
 ) -> Vec<String> {
@@ -162,8 +162,15 @@ pub(super) fn files(
     let moved = moved.map(|change| {
         format!("{} {}{}", crate::diff::sign(change.kind()), name(&change.path), both(&change.path))
     });
-    let kept = conflicts.iter().map(|path| format!("! {} left alone: it was changed since", name(path)));
-    let next = conflicts.first().map(|path| safe::text(&next_step(path, way, changes)).into_owned());
+    let kept = conflicts.iter().map(|path| {
+        let is_lost = lost.contains(path);
+        let why = if is_lost { "its saved content is missing or damaged" } else { "it was changed since" };
+        format!("! {} left alone: {why}", name(path))
+    });
+    let next = conflicts
+        .iter()
+        .find(|path| !lost.contains(path))
+        .map(|path| safe::text(&next_step(path, way, changes)).into_owned());
     let s = if untracked == 1 { "" } else { "s" };
     let unknown = (untracked > 0)
         .then(|| format!("what {untracked} unconfined command{s} did to files was not recorded, and stays"));

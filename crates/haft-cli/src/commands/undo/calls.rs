@@ -65,6 +65,7 @@ fn dry(reopened: &Reopened, plan: UndoPlan, is_json: bool) -> Result<Exit, Failu
         way: Direction::Undo,
         changes: plan.changes,
         conflicts: plan.conflicts,
+        lost: Vec::new(),
         untracked: plan.untracked.len(),
         calls: plan.calls,
         merged: plan.merged,

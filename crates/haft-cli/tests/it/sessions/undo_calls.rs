@@ -620,3 +620,27 @@ fn nothing_is_undone_or_redone_where_the_workspace_was_moved() {
     assert!(undone.code == 0 && undone.out.contains("- q/1 removed\n"), "{undone:?}");
     assert_eq!(place.read("a").unwrap(), LINES);
 }
+
+#[test]
+fn a_file_whose_saved_content_is_damaged_or_missing_is_named_as_that() {
+    let damage: [fn(&std::path::Path); 3] = [
+        |blob| std::fs::write(blob, "other").unwrap(),
+        |blob| std::fs::write(blob, "").unwrap(),
+        |blob| std::fs::remove_file(blob).unwrap(),
+    ];
+    for (number, damage) in damage.into_iter().enumerate() {
+        let place = made(&[bash("rm a; echo new >new")]);
+        let blobs = std::fs::read_dir(place.journal().with_file_name("blobs")).unwrap();
+        for blob in blobs.flatten().map(|blob| blob.path()) {
+            std::fs::set_permissions(&blob, PermissionsExt::from_mode(0o600)).unwrap();
+            damage(&blob);
+        }
+        let undone = place.run(&["undo"]);
+        let expected = "! a skipped: its saved content is missing or damaged\n";
+        assert!(undone.code == 1 && undone.out.contains(expected), "{number}: {undone:?}");
+        assert!(
+            !undone.out.contains("modified since") && !undone.err.contains("hint"),
+            "{number}: {undone:?}"
+        );
+    }
+}
