@@ -34,8 +34,8 @@ struct Trace {
     is_sent: bool,
 }
 
-/// Finishes an undo that was begun, settles what was staged, and answers what may have had effects that were not recorded. `left`: the number of
-/// processes that an earlier one had started and that could not be ended.
+/// Finishes an undo that was begun, settles what was staged, and answers what may have had effects that were not recorded.
+/// `left`: the number of processes that an earlier one had started and that could not be ended.
 ///
 /// A call that had only started in a private view did nothing real: it stays open and runs again when the turn is
 /// continued.
