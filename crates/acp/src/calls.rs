@@ -8,9 +8,9 @@ use super::{
         TextContent, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
     },
 };
-use haft_core::{Change, Changed, Fact, FileState, Shown, StepStatus, ToolResult, clip};
+use haft_core::{Change, Changed, Fact, Shown, StepStatus, ToolResult, clip};
 use haft_engine::Session;
-use haft_present::safe;
+use haft_present::{diff, safe};
 use serde_json::{Value, json};
 
 /// Maximum bytes of a running call's output that are shown, the last ones.
@@ -64,7 +64,7 @@ impl Call {
     /// It does something to files.
     pub(super) fn changes(&mut self, session: &Session, folder: &Folder, fact: &Fact) -> ToolCallUpdate {
         self.changed.apply(fact);
-        self.diffs = diffs(session, folder, &self.changed.whole());
+        self.diffs = ShownChanges::of(session, folder, &self.changed.whole()).content();
         self.update(ToolCallUpdateFields::new().content(self.diffs.clone()))
     }
 
@@ -163,22 +163,33 @@ fn raw_output(result: &ToolResult) -> Option<Value> {
     Some(value).filter(is_sent)
 }
 
-/// Each change with both texts; a line for what is not text, or too long.
-pub(super) fn diffs(session: &Session, folder: &Folder, changes: &[Change]) -> Vec<ToolCallContent> {
-    let content = |state: &Option<FileState>| match state {
-        None => Some(None),
-        Some(state) => {
-            let bytes = session.content(&state.hash).ok().filter(|bytes| bytes.len() <= MAX_SENT_BYTES)?;
-            String::from_utf8(bytes).ok().map(Some)
+/// What changes do to files: each text with what it was before, and everything else in words.
+pub(super) struct ShownChanges {
+    pub(super) diffs: Vec<ToolCallContent>,
+    /// Links, folders, modes, and what is not text or too long; empty if the diffs show all.
+    pub(super) words: String,
+}
+
+impl ShownChanges {
+    pub(super) fn of(session: &Session, folder: &Folder, changes: &[Change]) -> Self {
+        let (mut words, texts) = diff::in_words_and_texts(session, changes);
+        let mut diffs = Vec::new();
+        for (change, before, after) in texts {
+            if before.len().max(after.len()) > MAX_SENT_BYTES {
+                words += &diff::of_all(session, std::slice::from_ref(change));
+                continue;
+            }
+            let before = change.before.is_some().then_some(before);
+            diffs.push(Diff::new(folder.told(&change.path), after).old_text(before).into());
         }
-    };
-    let shown = changes.iter().map(|change| match (content(&change.before), content(&change.after)) {
-        (Some(before), Some(after)) => {
-            Diff::new(folder.told(&change.path), after.unwrap_or_default()).old_text(before).into()
-        }
-        _ => text(&fenced_as_is(&haft_present::diff::of_all(session, std::slice::from_ref(change)))),
-    });
-    shown.collect()
+        Self { diffs, words }
+    }
+
+    /// The diffs, then the words.
+    fn content(self) -> Vec<ToolCallContent> {
+        let words = (!self.words.is_empty()).then(|| text(&fenced_as_is(&self.words)));
+        self.diffs.into_iter().chain(words).collect()
+    }
 }
 
 /// The plan that a result holds.

@@ -1,7 +1,7 @@
 //! [`Follower`]: follows an open session: sends its events, asks what a person must decide, and answers prompts at the
 //! end of their turns.
 use super::{
-    calls::{diffs, fenced_as_is, text},
+    calls::{ShownChanges, fenced_as_is, text},
     client::{Editor, Picked},
     open::OpenSession,
     partial::{PartialAnswers, REFUSE_AND_SAY},
@@ -152,10 +152,11 @@ impl Follower {
     fn approve(&mut self, fact: &Fact) {
         let Fact::ApprovalAsked { call, changes, .. } = fact else { return };
         let Some(proposal) = Proposal::of(&self.open.session, fact) else { return };
-        let mut content = diffs(&self.open.session, &self.open.folder, changes);
+        let ShownChanges { diffs: mut content, words } =
+            ShownChanges::of(&self.open.session, &self.open.folder, changes);
         let called = proposal.called_with_all(&diff::of_all(&self.open.session, changes));
         let (head, below) = (proposal.head(), proposal.below_diff());
-        let about = format!("{head}{called}{below}{}\n{}", proposal.always_line(), proposal.reason);
+        let about = format!("{head}{called}{words}{below}{}\n{}", proposal.always_line(), proposal.reason);
         content.push(text(&fenced_as_is(&about)));
         let parts = PartialAnswers::of(&self.open.session, changes);
         let mut options = vec![

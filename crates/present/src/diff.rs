@@ -29,6 +29,23 @@ pub fn of_all(session: &dyn Recorded, changes: &[Change]) -> String {
     files.chain(shown.git.as_deref().map(git_line)).collect()
 }
 
+/// The same for a front-end that shows texts itself: all that [`of_all`] says in words, and the changes of which the texts
+/// before and after show the rest.
+pub fn in_words_and_texts<'a>(
+    session: &dyn Recorded,
+    changes: &'a [Change],
+) -> (String, Vec<(&'a Change, String, String)>) {
+    let shown = Shown::of(changes);
+    let (mut words, mut texts) = (String::new(), Vec::new());
+    for &change in &shown.changes {
+        let (said, both) = in_parts(session, change, &shown);
+        words += &session.secrets().hide_in_diff(&said);
+        texts.extend(both.map(|(before, after)| (change, before, after)));
+    }
+    words.extend(shown.git.as_deref().map(git_line));
+    (words, texts)
+}
+
 /// What people look at of changes.
 pub struct Shown<'a> {
     /// What is taken away first: nothing that follows may hide it.
@@ -138,23 +155,35 @@ fn whole(session: &dyn Recorded, change: &Change, shown: &Shown<'_>) -> String {
 }
 
 fn exact(session: &dyn Recorded, change: &Change, shown: &Shown<'_>) -> String {
+    let (words, texts) = in_parts(session, change, shown);
+    let Some((before, after)) = texts else { return words };
     let path = safe::visible_line(&change.path.to_string_lossy());
+    let diff = TextDiff::from_lines(&before, &after);
+    let unified = diff.unified_diff().header(&format!("a/{path}"), &format!("b/{path}")).to_string();
+    words + &safe::visible_lines(&unified)
+}
+
+/// A change in words, and its texts before and after where a diff of them shows the rest.
+fn in_parts(
+    session: &dyn Recorded,
+    change: &Change,
+    shown: &Shown<'_>,
+) -> (String, Option<(String, String)>) {
+    let path = safe::visible_line(&change.path.to_string_lossy());
+    let line = |what: &str| format!("{} {path} ({what})\n", sign(change.kind()));
     if let Some(what) = in_words(session, change) {
-        return format!("{} {path} ({what})\n", sign(change.kind()));
+        return (line(&what), None);
     }
     let properties = properties(change).map_or(String::new(), |what| format!("{path}: {what}\n"));
     if let Some(what) = shown.moved(change) {
-        return format!("{properties}{} {path} ({what})\n", sign(change.kind()));
+        return (properties + &line(&what), None);
     }
-    let Some((before, after)) = contents(session, change) else {
-        return format!("{properties}{} {path} ({})\n", sign(change.kind()), not_text(session, change));
-    };
-    if before == after && properties.is_empty() {
-        return format!("{} {path} (empty)\n", sign(change.kind()));
+    match contents(session, change) {
+        None => (properties + &line(&not_text(session, change)), None),
+        Some((before, after)) if before == after && properties.is_empty() => (line("empty"), None),
+        Some((before, after)) if before == after => (properties, None),
+        texts => (properties, texts),
     }
-    let diff = TextDiff::from_lines(&before, &after);
-    let unified = diff.unified_diff().header(&format!("a/{path}"), &format!("b/{path}")).to_string();
-    properties + &safe::visible_lines(&unified)
 }
 
 /// What changes, apart from the content, of something that is there afterwards: its permission bits, where there was

@@ -1,31 +1,137 @@
 //! `haft acp` as an editor starts it: what its person reads where the protocol has no field for it.
-use crate::kit::Place;
+use crate::kit::{Place, bash};
 use serde_json::{Value, json};
 use std::{
     io::{BufRead, BufReader, Write},
-    process::{ChildStdin, ChildStdout, Stdio},
+    process::{Child, ChildStdin, ChildStdout, Stdio},
 };
 
-/// The two ends of a running `haft acp`.
+/// A running `haft acp`, and an editor that answers each question alike.
 struct Editor {
+    child: Child,
     input: ChildStdin,
     lines: std::io::Lines<BufReader<ChildStdout>>,
+    /// The session that is open in it.
+    session: Value,
+    /// Result or error with which it answers questions; it leaves them open if this is null.
+    answer: Value,
+    /// What Haft has said so far.
+    heard: Vec<Value>,
+    requests: u64,
 }
 
 impl Editor {
-    /// Sends a request; returns what comes before its answer, and the answer.
-    fn ask(&mut self, id: u64, method: &str, params: Value) -> (Vec<Value>, Value) {
-        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        writeln!(self.input, "{request}").unwrap();
-        let mut told = Vec::new();
+    /// With a session in `place`, and these arguments behind `haft acp`.
+    fn open(place: &Place, arguments: &[&str], capabilities: Value) -> Self {
+        let mut command = place.haft(&[&["acp"], arguments].concat());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let input = child.stdin.take().unwrap();
+        let (heard, answer) = (Vec::new(), allows("once"));
+        let mut editor = Self { child, input, lines, session: Value::Null, answer, heard, requests: 0 };
+        let met = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
+        editor.ask("initialize", met);
+        let made = editor.ask("session/new", json!({"cwd": place.work(), "mcpServers": []}));
+        editor.session = made["result"]["sessionId"].clone();
+        editor
+    }
+
+    fn say(&mut self, message: Value) {
+        writeln!(self.input, "{message}").unwrap();
+    }
+
+    /// Sends a request; returns its ID.
+    fn request(&mut self, method: &str, params: Value) -> u64 {
+        self.requests += 1;
+        self.say(json!({"jsonrpc": "2.0", "id": self.requests, "method": method, "params": params}));
+        self.requests
+    }
+
+    /// Sends a request; returns its answer.
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.request(method, params);
+        self.answer_to(id)
+    }
+
+    fn begin_prompt(&mut self, text: &str) -> u64 {
+        let params = json!({"sessionId": self.session, "prompt": [{"type": "text", "text": text}]});
+        self.request("session/prompt", params)
+    }
+
+    /// Returns why the turn of a prompt stopped.
+    fn prompt(&mut self, text: &str) -> Value {
+        let id = self.begin_prompt(text);
+        self.answer_to(id)["result"]["stopReason"].clone()
+    }
+
+    fn cancel(&mut self) {
+        let params = json!({"sessionId": self.session});
+        self.say(json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params}));
+    }
+
+    fn answer_to(&mut self, id: u64) -> Value {
+        self.wait(|message| message["method"].is_null() && message["id"] == id)
+    }
+
+    /// Listens until Haft says this.
+    fn wait(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         loop {
-            let line: Value = serde_json::from_str(&self.lines.next().unwrap().unwrap()).unwrap();
-            if line["id"] == id {
-                return (told, line);
+            let message: Value = serde_json::from_str(&self.lines.next().unwrap().unwrap()).unwrap();
+            if message["method"] == "session/request_permission" && !self.answer.is_null() {
+                let mut answer = self.answer.clone();
+                answer["jsonrpc"] = json!("2.0");
+                answer["id"] = message["id"].clone();
+                self.say(answer);
             }
-            told.push(line);
+            self.heard.push(message.clone());
+            if is_it(&message) {
+                return message;
+            }
         }
     }
+
+    /// The parameters of what Haft asked for or told.
+    fn heard(&self, method: &str) -> Vec<&Value> {
+        let is_it = |message: &&Value| message["method"] == method;
+        self.heard.iter().filter(is_it).map(|message| &message["params"]).collect()
+    }
+
+    /// What the agent said, and Haft beside it.
+    fn text(&self) -> String {
+        let updates = self.heard("session/update").into_iter().map(|told| &told["update"]);
+        let chunks = updates.filter(|update| update["sessionUpdate"] == "agent_message_chunk");
+        chunks.filter_map(|chunk| chunk["content"]["text"].as_str()).collect()
+    }
+
+    /// How each call ended, in order.
+    fn ended(&self) -> Vec<&Value> {
+        let updates = self.heard("session/update").into_iter().map(|told| &told["update"]);
+        updates.filter(|update| update["status"] == "completed" || update["status"] == "failed").collect()
+    }
+
+    fn close(self) {
+        let Self { mut child, input, .. } = self;
+        drop(input);
+        assert!(child.wait().unwrap().success());
+    }
+}
+
+fn allows(option: &str) -> Value {
+    json!({"result": {"outcome": {"outcome": "selected", "optionId": option}}})
+}
+
+/// The texts among the contents of a call.
+fn texts(call: &Value) -> String {
+    let contents = call["content"].as_array().into_iter().flatten();
+    contents.filter_map(|content| content["content"]["text"].as_str()).collect()
+}
+
+/// The diffs among them: each file with its text before and after.
+fn diffs(call: &Value) -> Vec<(String, &Value, &Value)> {
+    let contents = call["content"].as_array().into_iter().flatten();
+    let diffs = contents.filter(|content| content["type"] == "diff");
+    let name = |path: &Value| path.as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+    diffs.map(|diff| (name(&diff["path"]), &diff["oldText"], &diff["newText"])).collect()
 }
 
 #[test]
@@ -33,20 +139,39 @@ fn an_editor_shows_why_a_prompt_was_refused() {
     let place = Place::new();
     place.configure("[[hooks]]\nevent = \"turn_start\"\ncommand = \"echo 'not on a Sunday' >&2; exit 2\"\n");
     let model = place.script("m", &[json!({"say": "Done."})]);
-    let mut child =
-        place.haft(&["acp", "--model", &model]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut editor = Editor { input: child.stdin.take().unwrap(), lines };
-    editor.ask(1, "initialize", json!({"protocolVersion": 1}));
-    let (_, made) = editor.ask(2, "session/new", json!({"cwd": place.work(), "mcpServers": []}));
-    let options = made["result"]["configOptions"][0]["options"].as_array().unwrap();
-    assert!(options.iter().all(|option| option["value"] != ""), "{options:?}");
-    let session = &made["result"]["sessionId"];
-    let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "go"}]});
-    let (told, answer) = editor.ask(3, "session/prompt", prompt);
-    assert_eq!(answer["result"]["stopReason"], "refusal", "{answer}");
-    let told = json!(told).to_string();
+    let mut editor = Editor::open(&place, &["--model", &model], json!({}));
+    let made = editor.heard.iter().find_map(|said| said["result"]["configOptions"][0]["options"].as_array());
+    assert!(made.unwrap().iter().all(|option| option["value"] != ""), "{made:?}");
+    assert_eq!(editor.prompt("go"), "refusal");
+    let told = editor.text();
     assert!(told.contains("the prompt was refused: a hook denied it: not on a Sunday"), "{told}");
-    drop(editor);
-    assert!(child.wait().unwrap().success());
+    editor.close();
+}
+
+/// Neither the question nor the call that has run looks as if text were written where a link, a folder or a mode is.
+#[test]
+fn an_editor_shows_links_folders_and_modes_of_files() {
+    let place = Place::new();
+    place.write("tool", "run\n");
+    let table = [
+        ("ln -s /etc/passwd notes", "+ notes (link to /etc/passwd)", false),
+        ("mkdir later", "+ later (folder)", false),
+        ("chmod 777 tool", "becomes 777", false),
+        ("echo new > open; chmod 777 open", "open: mode 777", true),
+        ("echo new > plain", "", true),
+    ];
+    let script: Vec<Value> = table.iter().map(|(command, ..)| bash(command)).collect();
+    let model = place.script("m", &[script, vec![json!({"say": "Done."})]].concat());
+    let mut editor = Editor::open(&place, &["--model", &model, "--permission", "ask"], json!({}));
+    assert_eq!(editor.prompt("go"), "end_turn");
+    let asked = editor.heard("session/request_permission");
+    let calls = asked.into_iter().map(|asked| &asked["toolCall"]).zip(editor.ended());
+    assert_eq!(calls.len(), table.len());
+    for ((question, ended), (command, line, has_text)) in calls.zip(table) {
+        for call in [question, ended] {
+            assert!(texts(call).contains(line), "{command}: {call}");
+            assert_eq!(!diffs(call).is_empty(), has_text, "{command}: {call}");
+        }
+    }
+    editor.close();
 }
