@@ -31,6 +31,8 @@ pub(super) struct Call {
     pub(super) arguments: Value,
     changed: Changed,
     diffs: Vec<ToolCallContent>,
+    /// Its result says what of its changes was not accepted.
+    pub(super) is_accepted_in_part: bool,
     output: String,
     /// Some output was not shown yet.
     pub(super) has_news: bool,
@@ -39,7 +41,8 @@ pub(super) struct Call {
 impl Call {
     pub(super) fn new(id: String, name: &str, looks: Looks, arguments: Value) -> Self {
         let (name, changed, diffs) = (name.to_owned(), Changed::default(), Vec::new());
-        Self { id, name, looks, arguments, changed, diffs, output: String::new(), has_news: false }
+        let (is_accepted_in_part, output, has_news) = Default::default();
+        Self { id, name, looks, arguments, changed, diffs, is_accepted_in_part, output, has_news }
     }
 
     /// It takes shape.
@@ -65,7 +68,7 @@ impl Call {
     pub(super) fn changes(&mut self, session: &Session, folder: &Folder, fact: &Fact) -> ToolCallUpdate {
         self.changed.apply(fact);
         self.diffs = ShownChanges::of(session, folder, &self.changed.whole()).content();
-        self.update(ToolCallUpdateFields::new().content(self.diffs.clone()))
+        self.update(ToolCallUpdateFields::new().content(self.content()))
     }
 
     /// It says something.
@@ -79,12 +82,18 @@ impl Call {
     /// What it said last.
     pub(super) fn output(&mut self) -> ToolCallUpdate {
         self.has_news = false;
-        let content = vec![text(&fenced(&self.output))];
-        self.update(ToolCallUpdateFields::new().content(content))
+        self.update(ToolCallUpdateFields::new().content(self.content()))
     }
 
+    /// What it did to files so far, and what it said last.
+    fn content(&self) -> Vec<ToolCallContent> {
+        let output = (!self.output.is_empty()).then(|| text(&fenced(&self.output)));
+        self.diffs.iter().cloned().chain(output).collect()
+    }
+
+    /// Both its changes and its words. A command that ends with another code than 0 has failed, as in a terminal.
     pub(super) fn ended(&self, result: &ToolResult) -> ToolCallUpdate {
-        let status = if result.is_ok() { ToolCallStatus::Completed } else { ToolCallStatus::Failed };
+        let status = if result.went_well() { ToolCallStatus::Completed } else { ToolCallStatus::Failed };
         let images = result.images.iter().map(|image| {
             ToolCallContent::from(ContentBlock::Image(ImageContent::new(
                 image.data.clone(),
@@ -118,7 +127,7 @@ impl Call {
         Some(self.arguments.clone()).filter(|arguments| !arguments.is_null() && is_sent(arguments))
     }
 
-    /// What people see of a result. Beside a diff they need no words, unless something went wrong.
+    /// What people see of a result.
     fn words(&self, result: &ToolResult) -> Option<String> {
         match (&result.error, &result.shown) {
             (Some(failure), _) => {
@@ -126,9 +135,12 @@ impl Call {
             }
             (None, Shown::Message(words)) => Some(safe::text(words).into_owned()),
             (None, Shown::Nothing) => None,
-            (None, _) if !self.diffs.is_empty() => None,
-            (None, Shown::Text(words)) => Some(safe::text(clip::head(words, MAX_RESULT_BYTES)).into_owned()),
-            (None, Shown::Preview) => Some(fenced(clip::head(&result.content, MAX_RESULT_BYTES))),
+            (None, Shown::Text(words)) if !self.is_accepted_in_part => {
+                Some(safe::text(clip::head(words, MAX_RESULT_BYTES)).into_owned())
+            }
+            (None, Shown::Text(_) | Shown::Preview) => {
+                Some(fenced(clip::head(&result.content, MAX_RESULT_BYTES)))
+            }
         }
     }
 }

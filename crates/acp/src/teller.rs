@@ -96,6 +96,9 @@ impl Teller {
             Fact::Called { made } | Fact::GoalChecked { made } | Fact::AttemptsBegun { made } => {
                 updates.extend(self.called(made))
             }
+            Fact::AcceptedPart { call, .. } => {
+                self.calls.get_mut(call).into_iter().for_each(|call| call.is_accepted_in_part = true);
+            }
             Fact::Staged { call, .. } | Fact::SubagentChanged { call, .. } | Fact::Unsettled { call, .. } => {
                 let call = self.calls.get_mut(call);
                 let update = call.map(|call| call.changes(&self.session, &self.folder, fact));

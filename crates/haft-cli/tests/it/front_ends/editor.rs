@@ -1,5 +1,5 @@
 //! `haft acp` as an editor starts it: what its person reads where the protocol has no field for it.
-use crate::kit::{Place, bash};
+use crate::kit::{Place, bash, call};
 use serde_json::{Value, json};
 use std::{
     io::{BufRead, BufReader, Write},
@@ -173,5 +173,46 @@ fn an_editor_shows_links_folders_and_modes_of_files() {
             assert_eq!(!diffs(call).is_empty(), has_text, "{command}: {call}");
         }
     }
+    editor.close();
+}
+
+#[test]
+fn an_editor_shows_what_a_call_says_beside_what_it_does_to_files() {
+    let place = Place::new();
+    let writes = call("write", json!({"path": "made.txt", "content": "made\n"}));
+    let model = place.script("helper", &[writes, json!({"say": "The helper wrote it."})]);
+    let helper = place.path().join("person/.config/haft/agents/helper.md");
+    std::fs::create_dir_all(helper.parent().unwrap()).unwrap();
+    std::fs::write(helper, format!("---\nname: helper\ndescription: h\nmodel: {model}\n---\nHelp.\n"))
+        .unwrap();
+    let fails = bash("echo three tests FAILED; echo log > out.log; exit 1");
+    let delegates = call("delegate", json!({"task": "write it", "agent": "helper"}));
+    let model = place.script("m", &[fails, delegates, json!({"say": "Done."})]);
+    let mut editor = Editor::open(&place, &["--model", &model, "--permission", "full"], json!({}));
+    assert_eq!(editor.prompt("go"), "end_turn");
+    let table = [
+        ("failed", vec!["three tests FAILED", "[exit code: 1]"], ("out.log", "log\n")),
+        ("completed", vec!["The helper wrote it."], ("made.txt", "made\n")),
+    ];
+    let ended = editor.ended();
+    assert_eq!(ended.len(), table.len());
+    for (call, (status, said, (file, text))) in ended.into_iter().zip(table) {
+        assert_eq!(call["status"], status, "{call}");
+        assert!(said.iter().all(|words| texts(call).contains(words)), "{said:?}: {call}");
+        assert_eq!(diffs(call), [(file.to_owned(), &Value::Null, &json!(text))]);
+    }
+    editor.close();
+}
+
+#[test]
+fn an_editor_shows_what_was_not_accepted_of_a_call() {
+    let place = Place::new();
+    let model = place.script("m", &[bash("echo 1 > a.txt; echo 2 > b.txt"), json!({"say": "Done."})]);
+    let mut editor = Editor::open(&place, &["--model", &model, "--permission", "ask"], json!({}));
+    editor.answer = allows("part-0");
+    assert_eq!(editor.prompt("go"), "end_turn");
+    let ended = editor.ended();
+    assert_eq!(diffs(ended[0]), [("a.txt".to_owned(), &Value::Null, &json!("1\n"))]);
+    assert!(texts(ended[0]).contains("Not accepted:]"), "{ended:?}");
     editor.close();
 }
