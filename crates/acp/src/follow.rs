@@ -122,6 +122,7 @@ impl Follower {
                 let end = std::mem::take(&mut self.end);
                 self.open.turn_ended(stopped(*outcome, end));
             }
+            Fact::PromptWithdrawn => self.open.is_withdrawn(),
             Fact::Rewound { .. } => self.open.undo_ended(),
             _ => {}
         }

@@ -44,6 +44,8 @@ struct Waiting {
     is_cancelled: bool,
     /// It moves files, and opens no turn.
     is_undo: bool,
+    /// It may wait behind a turn that it did not open, and can be taken back there.
+    is_queueable: bool,
 }
 
 impl OpenSession {
@@ -135,7 +137,9 @@ impl OpenSession {
     fn begin(&self, commands: Vec<Command>, responder: Responder<PromptResponse>) -> Result<(), Error> {
         // Who follows the session must find it before its first event.
         let is_undo = commands.iter().any(moves_files);
-        *self.lock() = Some(Waiting { responder, is_heard: false, is_cancelled: false, is_undo });
+        let is_queueable = commands.iter().any(|command| matches!(command, Command::Prompt { .. }));
+        let (is_heard, is_cancelled) = (false, false);
+        *self.lock() = Some(Waiting { responder, is_heard, is_cancelled, is_undo, is_queueable });
         if commands.into_iter().any(|command| self.session.send(command).is_err()) {
             self.answer(Err(failed("the session is closed; load it again")));
         }
@@ -162,10 +166,13 @@ impl OpenSession {
         self.refused.lock().expect("no code panics while it holds a refusal")
     }
 
-    /// Stops what runs.
+    /// Stops what runs, and takes back the prompt that waits behind it.
     pub(super) fn cancel(&self) {
         if let Some(waiting) = &mut *self.lock() {
             waiting.is_cancelled = true;
+            if waiting.is_queueable && !waiting.is_heard {
+                let _it_is_closed = self.session.send(Command::WithdrawPrompt);
+            }
         }
         let _it_is_closed = self.session.send(Command::Interrupt);
     }
@@ -177,6 +184,14 @@ impl OpenSession {
         waiting.is_heard = true;
         if waiting.is_cancelled {
             let _it_is_closed = self.session.send(Command::Interrupt);
+        }
+    }
+
+    /// A prompt was taken back: answers it, if it is the one that the editor has canceled.
+    pub(super) fn is_withdrawn(&self) {
+        let is_it = |waiting: &Waiting| waiting.is_queueable && waiting.is_cancelled && !waiting.is_heard;
+        if self.lock().as_ref().is_some_and(is_it) {
+            self.answer(Ok(StopReason::Cancelled));
         }
     }
 

@@ -1,5 +1,5 @@
 //! `haft acp` as an editor starts it: what its person reads where the protocol has no field for it.
-use crate::kit::{Place, bash, call};
+use crate::kit::{Place, UNTIL_GO, bash, call};
 use serde_json::{Value, json};
 use std::{
     io::{BufRead, BufReader, Write},
@@ -215,4 +215,29 @@ fn an_editor_shows_what_was_not_accepted_of_a_call() {
     assert_eq!(diffs(ended[0]), [("a.txt".to_owned(), &Value::Null, &json!("1\n"))]);
     assert!(texts(ended[0]).contains("Not accepted:]"), "{ended:?}");
     editor.close();
+}
+
+#[test]
+fn a_canceled_prompt_that_waits_behind_a_reaction_is_dropped() {
+    let place = Place::new();
+    place.hold();
+    let waits = call("bash", json!({"command": UNTIL_GO, "background": true}));
+    let reacts = call("write", json!({"path": "a.txt", "content": "1\n"}));
+    let (started, again) = (json!({"say": "Started."}), json!({"expect": "again", "say": "Done."}));
+    let model = place.script("m", &[waits, started, reacts, again]);
+    let mut editor = Editor::open(&place, &["--model", &model, "--permission", "ask"], json!({}));
+    assert_eq!(editor.prompt("go"), "end_turn");
+    editor.answer = Value::Null;
+    place.let_go();
+    editor.wait(|said| said["params"]["toolCall"]["title"] == "write a.txt" && !said["id"].is_null());
+    let dropped = editor.begin_prompt("do not begin");
+    editor.cancel();
+    assert_eq!(editor.answer_to(dropped)["result"]["stopReason"], "cancelled");
+    assert_eq!(editor.prompt("again"), "end_turn");
+    editor.close();
+    let journal = std::fs::read_to_string(place.journal()).unwrap();
+    let entries = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let prompts = entries.filter(|entry| entry["type"] == "prompted");
+    let prompts: Vec<Value> = prompts.map(|prompt| prompt["parts"][0]["text"].clone()).collect();
+    assert_eq!(prompts, ["go", "again"]);
 }
