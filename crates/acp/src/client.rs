@@ -30,6 +30,7 @@ pub(super) enum Picked {
 }
 
 /// Why the editor did not show a file.
+#[derive(Clone)]
 pub(super) enum Unread {
     /// It knows of none.
     NotFound,

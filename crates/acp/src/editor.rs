@@ -8,6 +8,7 @@
 mod buffers;
 mod form;
 mod settle;
+mod undo_reads;
 mod view;
 
 pub(super) use buffers::Buffers;

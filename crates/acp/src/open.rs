@@ -1,6 +1,7 @@
 //! [`OpenSession`]: a session that is open in the editor.
 use super::{
     client::Editor,
+    editor::Buffers,
     folder::Folder,
     sdk::{
         AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, ContentBlock, ContentChunk, Error,
@@ -8,14 +9,22 @@ use super::{
         UnstructuredCommandInput, failed, worded, wrong,
     },
 };
-use haft_core::{Answer, CallId, Command, Part};
+use haft_core::{
+    Answer, CallId, Change, Command, Entry, Part,
+    changed::{paths, squash},
+    past_calls::PastCalls,
+    undo,
+};
 use haft_engine::{Engine, Session};
 use haft_present::{
     host::{Host, RequestedServer, SavedPrompt},
     safe,
     typed::{self, Meant, Typed},
 };
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard},
+};
 
 /// The command that lists saved prompts.
 const LISTED_BY: &str = "haft commands list";
@@ -27,6 +36,7 @@ pub(super) struct OpenSession {
     pub(super) session: Session,
     pub(super) engine: Engine,
     pub(super) folder: Folder,
+    buffers: Buffers,
     pub(super) host: Arc<dyn Host>,
     /// Those that the editor named.
     pub(super) servers: Vec<RequestedServer>,
@@ -51,12 +61,12 @@ struct Waiting {
 impl OpenSession {
     pub(super) fn new(
         (session, engine): (Session, Engine),
-        folder: Folder,
+        (folder, buffers): (Folder, Buffers),
         host: Arc<dyn Host>,
         servers: Vec<RequestedServer>,
     ) -> Self {
         let (prompt, refused) = Default::default();
-        Self { session, engine, folder, host, servers, prompt, refused }
+        Self { session, engine, folder, buffers, host, servers, prompt, refused }
     }
 
     /// Whether a prompt waits for the end of its turn.
@@ -71,7 +81,7 @@ impl OpenSession {
 
     /// Begins a turn, and answers once it has ended.
     pub(super) fn prompt(
-        &self,
+        self: &Arc<Self>,
         request: PromptRequest,
         responder: Responder<PromptResponse>,
         editor: &Editor,
@@ -94,14 +104,15 @@ impl OpenSession {
             Ok(parts) => {
                 // The prompt waits in the turn, so that the model reads both at once.
                 let prompt = Command::Prompt { parts, channel: None };
-                self.begin([prompt].into_iter().chain(self.refusal()).collect(), responder)
+                self.begin([prompt].into_iter().chain(self.refusal()).collect(), responder);
+                Ok(())
             }
         }
     }
 
     /// Does what a command means, which may be a turn.
     fn carry_out(
-        &self,
+        self: &Arc<Self>,
         Meant { commands, note }: Meant,
         responder: Responder<PromptResponse>,
         editor: &Editor,
@@ -114,10 +125,14 @@ impl OpenSession {
             matches!(
                 command,
                 Command::Prompt { .. } | Command::ProposedCall { .. } | Command::SendItem { .. }
-            ) || moves_files(command)
+            )
         };
+        if commands.iter().any(moves_files) {
+            return self.begin_undo(commands, responder, editor);
+        }
         if commands.iter().any(opens) {
-            return self.begin(commands, responder);
+            self.begin(commands, responder);
+            return Ok(());
         }
         match commands.into_iter().try_for_each(|command| self.session.send(command)) {
             Ok(()) => responder.respond(PromptResponse::new(StopReason::EndTurn)),
@@ -134,16 +149,47 @@ impl OpenSession {
         })
     }
 
-    fn begin(&self, commands: Vec<Command>, responder: Responder<PromptResponse>) -> Result<(), Error> {
-        // Who follows the session must find it before its first event.
+    fn begin(&self, commands: Vec<Command>, responder: Responder<PromptResponse>) {
+        self.wait(&commands, responder);
+        self.send(commands);
+    }
+
+    /// Sends the commands once the editor has said what it has of the files: until then a cancel leaves everything as it
+    /// was.
+    fn begin_undo(
+        self: &Arc<Self>,
+        commands: Vec<Command>,
+        responder: Responder<PromptResponse>,
+        editor: &Editor,
+    ) -> Result<(), Error> {
+        self.wait(&commands, responder);
+        let entries = self.session.entries();
+        let files = commands.iter().flat_map(|command| moved(command, &entries)).collect();
+        let open = self.clone();
+        self.buffers.begin_undo();
+        editor.connection.spawn(async move {
+            open.buffers.ask_before_undo(files).await;
+            let is_cancelled = open.lock().as_ref().is_some_and(|undo| undo.is_cancelled);
+            match is_cancelled {
+                true => open.undo_ended(),
+                false => open.send(commands),
+            }
+            Ok(())
+        })
+    }
+
+    /// Who follows the session must find the prompt before its first event.
+    fn wait(&self, commands: &[Command], responder: Responder<PromptResponse>) {
         let is_undo = commands.iter().any(moves_files);
         let is_queueable = commands.iter().any(|command| matches!(command, Command::Prompt { .. }));
         let (is_heard, is_cancelled) = (false, false);
         *self.lock() = Some(Waiting { responder, is_heard, is_cancelled, is_undo, is_queueable });
+    }
+
+    fn send(&self, commands: Vec<Command>) {
         if commands.into_iter().any(|command| self.session.send(command).is_err()) {
             self.answer(Err(failed("the session is closed; load it again")));
         }
-        Ok(())
     }
 
     /// The next prompt refuses `call`, and says why; the one that is worked on is answered, so that the person can.
@@ -170,6 +216,9 @@ impl OpenSession {
     pub(super) fn cancel(&self) {
         if let Some(waiting) = &mut *self.lock() {
             waiting.is_cancelled = true;
+            if waiting.is_undo {
+                self.buffers.cancel_undo();
+            }
             if waiting.is_queueable && !waiting.is_heard {
                 let _it_is_closed = self.session.send(Command::WithdrawPrompt);
             }
@@ -204,6 +253,7 @@ impl OpenSession {
 
     /// Files were moved, or an undo was refused: answers the prompt that asked for it.
     pub(super) fn undo_ended(&self) {
+        self.buffers.end_undo();
         let waiting = self.lock().as_ref().filter(|waiting| waiting.is_undo).map(|undo| undo.is_cancelled);
         let Some(is_cancelled) = waiting else { return };
         self.answer(Ok(if is_cancelled { StopReason::Cancelled } else { StopReason::EndTurn }));
@@ -253,4 +303,21 @@ impl OpenSession {
 
 fn moves_files(command: &Command) -> bool {
     matches!(command, Command::Rewind { .. } | Command::UndoCalls(_) | Command::Redo)
+}
+
+/// The files that `command` brings back, or forward again; also those that it may, if later calls depend on it.
+fn moved(command: &Command, entries: &[Arc<Entry>]) -> Vec<PathBuf> {
+    let changes: Vec<Change> = match command {
+        Command::Rewind { to } => undo::back_to(entries, *to).changes,
+        Command::Redo => undo::last_undo(entries).map(|(changes, _)| changes).unwrap_or_default(),
+        Command::UndoCalls(undo) => {
+            let first = undo.calls.iter().min().filter(|_| undo.with_dependents);
+            let is_it =
+                |number: &usize| undo.calls.contains(number) || first.is_some_and(|first| number > first);
+            let past = PastCalls::of(entries);
+            past.changing().filter(|call| is_it(&call.number)).flat_map(|call| call.changes.clone()).collect()
+        }
+        _ => Vec::new(),
+    };
+    paths(&squash(&changes))
 }

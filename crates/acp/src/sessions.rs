@@ -55,6 +55,7 @@ struct Made {
     name: Arc<OnceLock<SessionId>>,
     folder: Folder,
     servers: Vec<RequestedServer>,
+    buffers: Buffers,
 }
 
 impl Sessions {
@@ -217,17 +218,20 @@ impl Sessions {
             model,
             effort: effort.flatten(),
             servers: servers.clone(),
-            stages: Some(Box::new(move |inner| stages(inner, buffers))),
+            stages: Some(Box::new({
+                let buffers = buffers.clone();
+                move |inner| stages(inner, buffers)
+            })),
             ..EngineRequest::default()
         };
         let engine = self.settings.host.engine(request).await.map_err(|problem| problem.to_string())?;
-        Ok(Made { engine, name, folder, servers })
+        Ok(Made { engine, name, folder, servers, buffers })
     }
 
     /// Starts a session of an engine.
     fn begin(
         &self,
-        Made { engine, name, folder, servers }: Made,
+        Made { engine, name, folder, servers, buffers }: Made,
         start: impl FnOnce(&Engine, &str) -> Result<Session, EngineError>,
     ) -> Result<Arc<OpenSession>, Error> {
         let host = &self.settings.host;
@@ -236,7 +240,7 @@ impl Sessions {
         for line in session.journal().damage() {
             host.note(format!("{}: {line}", session.journal().path().display()));
         }
-        let open = Arc::new(OpenSession::new((session, engine), folder, host.clone(), servers));
+        let open = Arc::new(OpenSession::new((session, engine), (folder, buffers), host.clone(), servers));
         self.lock().insert(open.id().to_owned(), open.clone());
         Ok(open)
     }

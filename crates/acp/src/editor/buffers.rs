@@ -1,5 +1,8 @@
 //! [`Buffers`]: reads and writes the editor's files from blocking code.
-use super::form::{is_alike, with_form_of};
+use super::{
+    form::{is_alike, with_form_of},
+    undo_reads::UndoReads,
+};
 use crate::{
     client::{Editor, Unread},
     folder::Folder,
@@ -8,7 +11,7 @@ use haft_core::SessionId;
 use haft_present::host::Host;
 use std::{
     fs, io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -30,7 +33,7 @@ pub(super) enum Buffer {
     Unknown,
 }
 
-/// The editor's files. Cheap to clone. Its methods block: they are for threads that may wait.
+/// The editor's files. Cheap to clone. Its methods that are not `async` block: they are for threads that may wait.
 #[derive(Clone)]
 pub(crate) struct Buffers {
     editor: Editor,
@@ -38,6 +41,7 @@ pub(crate) struct Buffers {
     session: Arc<OnceLock<SessionId>>,
     host: Arc<dyn Host>,
     folder: Folder,
+    undo: UndoReads,
 }
 
 impl Buffers {
@@ -47,7 +51,7 @@ impl Buffers {
         host: Arc<dyn Host>,
         folder: Folder,
     ) -> Self {
-        Self { editor, session, host, folder }
+        Self { editor, session, host, folder, undo: UndoReads::default() }
     }
 
     /// What the editor has of `file`; an error where it does not say what may be in it. A file that is not there yet may
@@ -58,7 +62,7 @@ impl Buffers {
             return Ok(Buffer::Unknown);
         };
         let is_there = fs::symlink_metadata(file).is_ok();
-        match self.wait(self.editor.read(session, &self.folder.told(file))) {
+        match self.shown(session, file) {
             Ok(shown) if is_alike(&shown, &disk) => Ok(Buffer::Saved),
             Ok(shown) => Ok(Buffer::Unsaved(with_form_of(&disk, &shown))),
             Err(Unread::NotFound) if !is_there => Ok(Buffer::Saved),
@@ -74,6 +78,53 @@ impl Buffers {
         }
     }
 
+    /// Until [`Buffers::end_undo`] what the editor answers about files is remembered.
+    pub(crate) fn begin_undo(&self) {
+        self.undo.begin();
+    }
+
+    /// Asks the editor for `files` of the workspace, which an undo is about to move.
+    pub(crate) async fn ask_before_undo(&self, files: Vec<PathBuf>) {
+        let (true, Some(session)) = (self.editor.files.read_text_file, self.name()) else { return };
+        let files = files.into_iter().map(|file| self.folder.real.join(file));
+        let files = files.filter(|file| file.starts_with(&self.folder.real) && text(file).is_some());
+        let asked = files.map(async |file| {
+            let answer = self.ask(session, &file).await;
+            self.undo.keep(&file, answer);
+        });
+        futures::future::join_all(asked).await;
+    }
+
+    /// Ends waiting for what the editor has of files.
+    pub(crate) fn cancel_undo(&self) {
+        self.undo.cancel().cancel();
+    }
+
+    pub(crate) fn end_undo(&self) {
+        self.undo.end();
+    }
+
+    /// The text of `file` in the editor, by what it said before an undo if there is one.
+    fn shown(&self, session: &str, file: &Path) -> Result<String, Unread> {
+        if let Some(answer) = self.undo.take(file) {
+            return answer;
+        }
+        let answer = Handle::current().block_on(self.ask(session, file));
+        if answer.is_err() {
+            self.undo.keep(file, answer.clone());
+        }
+        answer
+    }
+
+    async fn ask(&self, session: &str, file: &Path) -> Result<String, Unread> {
+        let (cancel, file) = (self.undo.cancel(), self.folder.told(file));
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err("the undo was canceled".to_owned().into()),
+            answer = in_time(self.editor.read(session, &file)) => answer,
+        }
+    }
+
     pub(super) fn can_write(&self) -> bool {
         self.editor.files.write_text_file && self.name().is_some()
     }
@@ -81,7 +132,7 @@ impl Buffers {
     /// Has the editor write and save this text.
     pub(super) fn write(&self, file: &Path, text: &str) -> Result<(), String> {
         let session = self.name().ok_or("the session has no name yet")?;
-        self.wait(self.editor.write(session, &self.folder.told(file), text))
+        Handle::current().block_on(in_time(self.editor.write(session, &self.folder.told(file), text)))
     }
 
     /// Tells a person.
@@ -92,12 +143,11 @@ impl Buffers {
     fn name(&self) -> Option<&str> {
         self.session.get().map(|id| id.0.as_str())
     }
+}
 
-    fn wait<T, E: From<String>>(&self, answer: impl Future<Output = Result<T, E>>) -> Result<T, E> {
-        let waited = Handle::current().block_on(async { tokio::time::timeout(EDITOR_TIMEOUT, answer).await });
-        let late = |_| Err(format!("it did not answer within {} s", EDITOR_TIMEOUT.as_secs()).into());
-        waited.unwrap_or_else(late)
-    }
+async fn in_time<T, E: From<String>>(answer: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+    let late = |_| Err(format!("it did not answer within {} s", EDITOR_TIMEOUT.as_secs()).into());
+    tokio::time::timeout(EDITOR_TIMEOUT, answer).await.unwrap_or_else(late)
 }
 
 /// The text of a regular file of a reasonable size; that of one which is not there is empty.

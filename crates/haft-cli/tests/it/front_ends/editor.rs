@@ -15,6 +15,8 @@ struct Editor {
     session: Value,
     /// Result or error with which it answers questions; it leaves them open if this is null.
     answer: Value,
+    /// Whether it says what stands in files; it saves what it is given in any case.
+    shows_files: bool,
     /// What Haft has said so far.
     heard: Vec<Value>,
     requests: u64,
@@ -28,7 +30,8 @@ impl Editor {
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let input = child.stdin.take().unwrap();
         let (heard, answer) = (Vec::new(), allows("once"));
-        let mut editor = Self { child, input, lines, session: Value::Null, answer, heard, requests: 0 };
+        let (session, shows_files, requests) = (Value::Null, true, 0);
+        let mut editor = Self { child, input, lines, session, answer, shows_files, heard, requests };
         let met = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
         editor.ask("initialize", met);
         let made = editor.ask("session/new", json!({"cwd": place.work(), "mcpServers": []}));
@@ -77,8 +80,7 @@ impl Editor {
     fn wait(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         loop {
             let message: Value = serde_json::from_str(&self.lines.next().unwrap().unwrap()).unwrap();
-            if message["method"] == "session/request_permission" && !self.answer.is_null() {
-                let mut answer = self.answer.clone();
+            if let Some(mut answer) = self.reply(&message) {
                 answer["jsonrpc"] = json!("2.0");
                 answer["id"] = message["id"].clone();
                 self.say(answer);
@@ -87,6 +89,23 @@ impl Editor {
             if is_it(&message) {
                 return message;
             }
+        }
+    }
+
+    /// What the editor answers to a request of Haft, if anything.
+    fn reply(&self, request: &Value) -> Option<Value> {
+        let file = request["params"]["path"].as_str().unwrap_or_default();
+        match request["method"].as_str()? {
+            "session/request_permission" => Some(self.answer.clone()).filter(|answer| !answer.is_null()),
+            "fs/read_text_file" if self.shows_files => Some(match std::fs::read_to_string(file) {
+                Ok(content) => json!({"result": {"content": content}}),
+                Err(_) => json!({"error": {"code": -32002, "message": "not found"}}),
+            }),
+            "fs/write_text_file" => {
+                std::fs::write(file, request["params"]["content"].as_str().unwrap()).unwrap();
+                Some(json!({"result": {}}))
+            }
+            _ => None,
         }
     }
 
@@ -240,4 +259,39 @@ fn a_canceled_prompt_that_waits_behind_a_reaction_is_dropped() {
     let prompts = entries.filter(|entry| entry["type"] == "prompted");
     let prompts: Vec<Value> = prompts.map(|prompt| prompt["parts"][0]["text"].clone()).collect();
     assert_eq!(prompts, ["go", "again"]);
+}
+
+/// Capabilities of an editor that shows and saves files.
+fn files() -> Value {
+    json!({"fs": {"readTextFile": true, "writeTextFile": true}})
+}
+
+#[test]
+fn a_canceled_undo_leaves_everything_as_it_was_and_asks_once_for_a_file() {
+    let place = Place::new();
+    place.write("a.txt", "old\n");
+    let model = place.script("m", &[bash("echo new > a.txt; echo new > b.txt"), json!({"say": "Done."})]);
+    let mut editor = Editor::open(&place, &["--model", &model, "--permission", "full"], files());
+    assert_eq!(editor.prompt("go"), "end_turn");
+    let new = || (Some("new\n".to_owned()), Some("new\n".to_owned()));
+    let old = || (Some("old\n".to_owned()), None);
+    for (typed, before, after) in [("/undo", new(), old()), ("/redo", old(), new())] {
+        editor.shows_files = false;
+        editor.heard.clear();
+        let undo = editor.begin_prompt(typed);
+        // It is asked for both before either is moved.
+        for _ in 0..2 {
+            editor.wait(|said| said["method"] == "fs/read_text_file");
+        }
+        editor.cancel();
+        assert_eq!(editor.answer_to(undo)["result"]["stopReason"], "cancelled", "{typed}");
+        assert_eq!((place.read("a.txt"), place.read("b.txt")), before, "{typed}");
+        let asked = editor.heard("fs/read_text_file");
+        assert_eq!(asked.len(), 2, "{typed}: {asked:?}");
+        assert_ne!(asked[0]["path"], asked[1]["path"], "{typed}");
+        editor.shows_files = true;
+        assert_eq!(editor.prompt(typed), "end_turn", "{typed}");
+        assert_eq!((place.read("a.txt"), place.read("b.txt")), after, "{typed}");
+    }
+    editor.close();
 }

@@ -1,0 +1,64 @@
+//! [`UndoReads`]: what the editor answered about the files that an undo or a redo moves.
+//!
+//! It is asked about all of them at once before any is moved, so that a cancel leaves everything as it was. A file that
+//! it did not show is not asked for again.
+use crate::client::Unread;
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard},
+    time::{Duration, Instant},
+};
+use tokio_util::sync::CancellationToken;
+
+/// An older text is asked for anew: the person may have typed since.
+const FRESH_FOR: Duration = Duration::from_secs(1);
+
+type Answer = Result<String, Unread>;
+
+/// The answers for one undo at a time. Cheap to clone.
+#[derive(Clone, Default)]
+pub(super) struct UndoReads(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    /// `None` while no undo runs.
+    answers: Option<HashMap<PathBuf, (Instant, Answer)>>,
+    cancel: CancellationToken,
+}
+
+impl UndoReads {
+    pub(super) fn begin(&self) {
+        *self.lock() = State { answers: Some(HashMap::new()), ..State::default() };
+    }
+
+    pub(super) fn end(&self) {
+        *self.lock() = State::default();
+    }
+
+    /// Set once the undo is canceled: an answer is not waited for.
+    pub(super) fn cancel(&self) -> CancellationToken {
+        self.lock().cancel.clone()
+    }
+
+    pub(super) fn keep(&self, file: &Path, answer: Answer) {
+        if let Some(answers) = &mut self.lock().answers {
+            answers.insert(file.to_owned(), (Instant::now(), answer));
+        }
+    }
+
+    /// What is known of `file`: why it was not shown, or its text, once.
+    pub(super) fn take(&self, file: &Path) -> Option<Answer> {
+        let mut state = self.lock();
+        let answers = state.answers.as_mut()?;
+        if let (_, Err(unread)) = answers.get(file)? {
+            return Some(Err(unread.clone()));
+        }
+        let (at, answer) = answers.remove(file)?;
+        (at.elapsed() < FRESH_FOR).then_some(answer)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().expect("no code panics while it holds what the editor answered")
+    }
+}
