@@ -9,7 +9,7 @@ use super::{
         Error, PermissionOption, PermissionOptionKind, RequestPermissionRequest, SessionUpdate, StopReason,
         ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, failed,
     },
-    teller::Teller,
+    teller::{Teller, said_beside},
 };
 use futures::{
     FutureExt, StreamExt,
@@ -86,7 +86,7 @@ impl Follower {
     fn shown(&mut self, update: &Update) {
         self.teller.live(update).into_iter().for_each(|update| self.tell(update));
         if let Some(refusal) = Refusal::of(update) {
-            self.tell(self.teller.said(&refusal.to_string()));
+            self.tell(said_beside(&refusal.to_string()));
             self.open.undo_ended();
         }
     }
@@ -225,7 +225,7 @@ impl Follower {
             return Some(Command::accept(call, accepted));
         }
         if matches!(picked, Picked::Option(id) if id == REFUSE_AND_SAY) {
-            self.tell(self.teller.said("not allowed; your next prompt says what to do instead"));
+            self.tell(said_beside("not allowed; your next prompt says what to do instead"));
             self.open.refuse_with_next_prompt(call);
             return None;
         }

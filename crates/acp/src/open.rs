@@ -4,10 +4,11 @@ use super::{
     editor::Buffers,
     folder::Folder,
     sdk::{
-        AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, ContentBlock, ContentChunk, Error,
-        PromptRequest, PromptResponse, Responder, SessionUpdate, StopReason, TextContent,
-        UnstructuredCommandInput, failed, worded, wrong,
+        AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, Error, PromptRequest,
+        PromptResponse, Responder, SessionUpdate, StopReason, UnstructuredCommandInput, failed, worded,
+        wrong,
     },
+    teller::notice,
 };
 use haft_core::{
     Answer, CallId, Change, Command, Entry, Part,
@@ -118,8 +119,7 @@ impl OpenSession {
         editor: &Editor,
     ) -> Result<(), Error> {
         if let Some(note) = note {
-            let text = ContentBlock::Text(TextContent::new(safe::text(&note)));
-            editor.tell(self.id(), SessionUpdate::AgentMessageChunk(ContentChunk::new(text)));
+            editor.tell(self.id(), notice(&safe::text(&note)));
         }
         let opens = |command: &Command| {
             matches!(

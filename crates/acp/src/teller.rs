@@ -13,7 +13,13 @@ use haft_present::{
     undo,
 };
 use serde_json::Value;
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 /// Maximum bytes of one piece of text.
 const MAX_TEXT_BYTES: usize = 16_000;
@@ -106,13 +112,8 @@ impl Teller {
             }
             _ => {}
         }
-        updates.extend(undo::told(fact).map(|words| self.said(&words)));
+        updates.extend(undo::told(fact).map(|words| said_beside(&words)));
         updates
-    }
-
-    /// Words of ours, between replies.
-    pub(super) fn said(&self, words: &str) -> SessionUpdate {
-        SessionUpdate::AgentMessageChunk(self.chunk(format!("\n\n{}", fenced(words))))
     }
 
     fn item(&mut self, item: Item) -> Vec<SessionUpdate> {
@@ -148,12 +149,12 @@ impl Teller {
             Item::Ended { .. } => self.over(),
             // An editor that shows no more than replies and calls leaves the person in the dark.
             Item::Note(text) | Item::Aside { about: Aside::Task, text } => {
-                vec![SessionUpdate::AgentMessageChunk(self.chunk(format!("\n\n({text})")))]
+                vec![notice(&format!("({text})"))]
             }
             // These fail the request, which says why, or are shown with their call.
             Item::Failure { .. } | Item::Aside { .. } | Item::Changed { .. } => Vec::new(),
             // The protocol has no place for the reason of a refusal.
-            Item::Denied { reason } => vec![self.said(&format!("the prompt was refused: {reason}"))],
+            Item::Denied { reason } => vec![said_beside(&format!("the prompt was refused: {reason}"))],
             Item::Prompt { .. } | Item::Thinking(_) | Item::Reply(_) | Item::Rewound { .. } => Vec::new(),
             Item::Asked { .. } => Vec::new(),
         }
@@ -217,7 +218,8 @@ impl Teller {
     fn over(&mut self) -> Vec<SessionUpdate> {
         let mut updates = self.outputs();
         updates.extend(self.calls.drain().map(|(_, call)| SessionUpdate::ToolCallUpdate(call.dropped())));
-        self.attempt = 0;
+        // A reply that was cut off keeps its name to itself.
+        self.attempt += 1;
         updates
     }
 
@@ -241,6 +243,20 @@ impl Teller {
         let message = format!("reply-{}-{}", self.round, self.attempt);
         ContentChunk::new(ContentBlock::Text(TextContent::new(text))).message_id(message.as_str())
     }
+}
+
+/// Words of ours, as they stand, between replies.
+pub(super) fn said_beside(words: &str) -> SessionUpdate {
+    notice(&fenced(words))
+}
+
+/// A message of its own in Markdown. An editor that shows all messages as one finds an empty line before and after it.
+pub(super) fn notice(markdown: &str) -> SessionUpdate {
+    // No process gives one name twice, and a session is shown by one at a time.
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let name = format!("notice-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    let words = ContentBlock::Text(TextContent::new(format!("\n\n{markdown}\n\n")));
+    SessionUpdate::AgentMessageChunk(ContentChunk::new(words).message_id(name.as_str()))
 }
 
 /// What a person said.

@@ -2,6 +2,7 @@
 use crate::kit::{Place, UNTIL_GO, bash, call};
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeMap,
     io::{BufRead, BufReader, Write},
     process::{Child, ChildStdin, ChildStdout, Stdio},
 };
@@ -292,6 +293,41 @@ fn a_canceled_undo_leaves_everything_as_it_was_and_asks_once_for_a_file() {
         editor.shows_files = true;
         assert_eq!(editor.prompt(typed), "end_turn", "{typed}");
         assert_eq!((place.read("a.txt"), place.read("b.txt")), after, "{typed}");
+    }
+    editor.close();
+}
+
+#[test]
+fn a_notice_is_a_message_of_its_own() {
+    let place = Place::new();
+    place.hold();
+    let writes = call("write", json!({"path": "a.txt", "content": "1\n"}));
+    let waits = call("bash", json!({"command": UNTIL_GO, "background": true}));
+    let said = ["Done.", "Second.", "Started.", "I react."].map(|words| json!({"say": words}));
+    let [done, second, started, reacts] = said;
+    let model = place.script("m", &[writes, done, second, waits, started, reacts]);
+    let mut editor = Editor::open(&place, &["--model", &model, "--permission", "full"], json!({}));
+    for typed in ["go", "/undo 1", "/redo", "/undo list", "go on", "wait"] {
+        assert_eq!(editor.prompt(typed), "end_turn", "{typed}");
+    }
+    place.let_go();
+    editor.wait(|said| said["params"]["update"]["content"]["text"].to_string().contains("react."));
+    let mut messages = BTreeMap::<String, String>::new();
+    for update in editor.heard("session/update").into_iter().map(|told| &told["update"]) {
+        if update["sessionUpdate"] == "agent_message_chunk" {
+            let text = update["content"]["text"].as_str().unwrap();
+            *messages.entry(update["messageId"].to_string()).or_default() += text;
+        }
+    }
+    let is_notice = |text: &&str| !["Done.", "Second.", "Started.", "I react."].contains(text);
+    let (notices, replies): (Vec<&str>, Vec<&str>) =
+        messages.values().map(|text| text.trim()).partition(is_notice);
+    assert_eq!(replies.len(), 4, "{messages:?}");
+    // An undo, a redo, a list, and the end of the task.
+    let seen = |words: &str| notices.iter().filter(|notice| notice.contains(words)).count();
+    assert_eq!(["- a.txt", "+ a.txt", "1  write", "task 1 ended"].map(seen), [1, 2, 1, 1], "{messages:?}");
+    for words in ["\n\nSecond.", "\n\nI react."] {
+        assert!(editor.text().contains(words), "{words}: {}", editor.text());
     }
     editor.close();
 }
