@@ -10,7 +10,7 @@ use super::{
 };
 use haft_core::{Change, Changed, Fact, Shown, StepStatus, ToolResult, clip};
 use haft_engine::Session;
-use haft_present::{diff, safe};
+use haft_present::{diff, preview, safe};
 use serde_json::{Value, json};
 
 /// Maximum bytes of a running call's output that are shown, the last ones.
@@ -73,7 +73,7 @@ impl Call {
 
     /// It says something.
     pub(super) fn says(&mut self, chunk: &str) {
-        self.output += &safe::text(chunk);
+        self.output += chunk;
         let surplus = self.output.len().saturating_sub(MAX_OUTPUT_BYTES);
         self.output.drain(..self.output.ceil_char_boundary(surplus));
         self.has_news = true;
@@ -87,7 +87,7 @@ impl Call {
 
     /// What it did to files so far, and what it said last.
     fn content(&self) -> Vec<ToolCallContent> {
-        let output = (!self.output.is_empty()).then(|| text(&fenced(&self.output)));
+        let output = (!self.output.is_empty()).then(|| text(&fenced_as_is(&shown(&self.output))));
         self.diffs.iter().cloned().chain(output).collect()
     }
 
@@ -130,19 +130,18 @@ impl Call {
     /// What people see of a result.
     fn words(&self, result: &ToolResult) -> Option<String> {
         match (&result.error, &result.shown) {
-            (Some(failure), _) => {
-                Some(safe::text(clip::head(&failure.message, MAX_RESULT_BYTES)).into_owned())
-            }
+            (Some(failure), _) => Some(shown(&failure.message)),
             (None, Shown::Message(words)) => Some(safe::text(words).into_owned()),
             (None, Shown::Nothing) => None,
-            (None, Shown::Text(words)) if !self.is_accepted_in_part => {
-                Some(safe::text(clip::head(words, MAX_RESULT_BYTES)).into_owned())
-            }
-            (None, Shown::Text(_) | Shown::Preview) => {
-                Some(fenced(clip::head(&result.content, MAX_RESULT_BYTES)))
-            }
+            (None, Shown::Text(words)) if !self.is_accepted_in_part => Some(shown(words)),
+            (None, Shown::Text(_) | Shown::Preview) => Some(fenced_as_is(&shown(&result.content))),
         }
     }
+}
+
+/// The last that a terminal shows of an output or a result, up to [`MAX_RESULT_BYTES`].
+fn shown(words: &str) -> String {
+    safe::text(clip::head(&preview::shown_last(words), MAX_RESULT_BYTES)).into_owned()
 }
 
 /// A text among the contents of a call.

@@ -7,7 +7,7 @@ use super::{
     },
     wire::Flow,
 };
-use futures::future::BoxFuture;
+use futures::{FutureExt, future::BoxFuture};
 use std::{path::Path, sync::Arc};
 
 /// An editor. Cheap to clone.
@@ -27,6 +27,8 @@ pub(super) enum Picked {
     Cancelled,
     /// The editor cannot ask.
     NoAnswer,
+    /// Something that the editor was not offered, or an error.
+    NotUnderstood(String),
 }
 
 /// Why the editor did not show a file.
@@ -57,14 +59,20 @@ impl Editor {
 
     /// Asks a person. Dropping the future takes the question back.
     pub(super) fn ask(&self, request: RequestPermissionRequest) -> BoxFuture<'static, Picked> {
-        let sent = self.connection.send_request(request);
+        let (sent, connection) = (self.connection.send_request(request), self.connection.clone());
         Box::pin(async move {
             match sent.block_task().await.map(|response| response.outcome) {
                 Ok(RequestPermissionOutcome::Selected(chosen)) => {
                     Picked::Option(chosen.option_id.to_string())
                 }
                 Ok(_) => Picked::Cancelled,
-                Err(_cannot_ask) => Picked::NoAnswer,
+                Err(error) => {
+                    let has_left = connection.incoming_closed().now_or_never().is_some();
+                    match has_left || error.code == ErrorCode::METHOD_NOT_FOUND {
+                        true => Picked::NoAnswer,
+                        false => Picked::NotUnderstood(error.to_string()),
+                    }
+                }
             }
         })
     }

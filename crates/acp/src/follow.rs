@@ -20,6 +20,9 @@ use haft_core::{Answer, CallId, Command, Entry, Event, Fact, Outcome, Question, 
 use haft_present::{diff, proposal::Proposal, safe, undo::Refusal};
 use std::{collections::HashMap, sync::Arc};
 
+/// The option that refuses, or gives no answer.
+const NO: &str = "no";
+
 /// What a person is asked about a call.
 enum Asked {
     /// With the parts that can be accepted alone.
@@ -86,7 +89,7 @@ impl Follower {
     fn shown(&mut self, update: &Update) {
         self.teller.live(update).into_iter().for_each(|update| self.tell(update));
         if let Some(refusal) = Refusal::of(update) {
-            self.tell(said_beside(&refusal.to_string()));
+            self.tell(said_beside(&refusal.about(&self.open.calls_to_undo())));
             self.open.undo_ended();
         }
     }
@@ -169,7 +172,7 @@ impl Follower {
             ),
         ];
         options.extend(parts.options());
-        options.push(PermissionOption::new("no", "Reject", PermissionOptionKind::RejectOnce));
+        options.push(PermissionOption::new(NO, "Reject", PermissionOptionKind::RejectOnce));
         let because = "Reject and say why in the next prompt";
         options.push(PermissionOption::new(REFUSE_AND_SAY, because, PermissionOptionKind::RejectOnce));
         let title = changes.is_empty().then(|| proposal.title());
@@ -186,7 +189,7 @@ impl Follower {
         let choices = question.choices.iter().enumerate().map(|(place, choice)| {
             PermissionOption::new(place.to_string(), safe::text(choice), PermissionOptionKind::AllowOnce)
         });
-        let no = PermissionOption::new("no", "No answer", PermissionOptionKind::RejectOnce);
+        let no = PermissionOption::new(NO, "No answer", PermissionOptionKind::RejectOnce);
         let fields = ToolCallUpdateFields::new().content(vec![text(&safe::text(&question.text))]);
         self.ask(call, Asked::Question(question.clone()), fields, choices.chain([no]).collect());
     }
@@ -217,19 +220,49 @@ impl Follower {
 
     /// The answer to a call; `None` if it comes with the next prompt.
     fn approval(&self, parts: &PartialAnswers, call: CallId, picked: &Picked) -> Option<Command> {
-        let part = match picked {
-            Picked::Option(id) => parts.picked(id),
-            Picked::Cancelled | Picked::NoAnswer => None,
+        let answer = match picked {
+            Picked::Option(id) if id == "once" => Answer::Once,
+            Picked::Option(id) if id == "always" => Answer::Always,
+            Picked::Option(id) if id == NO => Answer::No,
+            Picked::Option(id) if id == REFUSE_AND_SAY => {
+                self.tell(said_beside("not allowed; your next prompt says what to do instead"));
+                self.open.refuse_with_next_prompt(call);
+                return None;
+            }
+            Picked::Option(id) => match parts.picked(id) {
+                Some(accepted) => return Some(Command::accept(call, accepted)),
+                None => self.not_understood(&no_option(id)),
+            },
+            Picked::Cancelled => Answer::No,
+            Picked::NoAnswer => Answer::Unanswered,
+            Picked::NotUnderstood(why) => self.not_understood(why),
         };
-        if let Some(accepted) = part {
-            return Some(Command::accept(call, accepted));
-        }
-        if matches!(picked, Picked::Option(id) if id == REFUSE_AND_SAY) {
-            self.tell(said_beside("not allowed; your next prompt says what to do instead"));
-            self.open.refuse_with_next_prompt(call);
-            return None;
-        }
-        Some(Command::answer(call, answer(picked)))
+        Some(Command::answer(call, answer))
+    }
+
+    /// The choice of a person; `None` if there is no answer.
+    fn choice(&self, question: &Question, picked: &Picked) -> Option<String> {
+        let why = match picked {
+            Picked::Option(id) if id == NO => return None,
+            Picked::Option(id) => {
+                let choice = id.parse::<usize>().ok().and_then(|place| question.choices.get(place));
+                match choice {
+                    Some(choice) => return Some(choice.clone()),
+                    None => &no_option(id),
+                }
+            }
+            Picked::Cancelled | Picked::NoAnswer => return None,
+            Picked::NotUnderstood(why) => why,
+        };
+        self.not_understood(why);
+        self.tell(said_beside("the editor's answer to the question was not understood"));
+        None
+    }
+
+    /// The note that stands in the conversation has no room for the reason.
+    fn not_understood(&self, why: &str) -> Answer {
+        self.open.host.note(format!("the editor's answer to a question was not understood: {why}"));
+        Answer::NotUnderstood
     }
 
     fn picked(&mut self, picked: Option<(CallId, Asked, Picked)>) {
@@ -241,24 +274,14 @@ impl Follower {
                 Some(command) => command,
                 None => return,
             },
-            (Asked::Question(question), picked) => Command::reply(call, choice(&question, &picked)),
+            (Asked::Question(question), picked) => Command::reply(call, self.choice(&question, &picked)),
         };
         let _it_is_closed = self.open.session.send(command);
     }
 }
 
-fn answer(picked: &Picked) -> Answer {
-    match picked {
-        Picked::Option(id) if id == "once" => Answer::Once,
-        Picked::Option(id) if id == "always" => Answer::Always,
-        Picked::Option(_) | Picked::Cancelled => Answer::No,
-        Picked::NoAnswer => Answer::Unanswered,
-    }
-}
-
-fn choice(question: &Question, picked: &Picked) -> Option<String> {
-    let Picked::Option(id) = picked else { return None };
-    question.choices.get(id.parse::<usize>().ok()?).cloned()
+fn no_option(id: &str) -> String {
+    format!("there is no option `{}`", id.escape_debug())
 }
 
 fn with_hint(message: &str, hint: Option<&str>) -> String {

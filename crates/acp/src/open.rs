@@ -53,8 +53,8 @@ struct Waiting {
     is_heard: bool,
     /// The editor wants it to stop.
     is_cancelled: bool,
-    /// It moves files, and opens no turn.
-    is_undo: bool,
+    /// It moves files, and opens no turn: the numbers of the calls to undo, if they are named.
+    undo: Option<Vec<usize>>,
     /// It may wait behind a turn that it did not open, and can be taken back there.
     is_queueable: bool,
 }
@@ -180,10 +180,13 @@ impl OpenSession {
 
     /// Who follows the session must find the prompt before its first event.
     fn wait(&self, commands: &[Command], responder: Responder<PromptResponse>) {
-        let is_undo = commands.iter().any(moves_files);
+        let undo = commands.iter().find(|command| moves_files(command)).map(|command| match command {
+            Command::UndoCalls(undo) => undo.calls.clone(),
+            _ => Vec::new(),
+        });
         let is_queueable = commands.iter().any(|command| matches!(command, Command::Prompt { .. }));
         let (is_heard, is_cancelled) = (false, false);
-        *self.lock() = Some(Waiting { responder, is_heard, is_cancelled, is_undo, is_queueable });
+        *self.lock() = Some(Waiting { responder, is_heard, is_cancelled, undo, is_queueable });
     }
 
     fn send(&self, commands: Vec<Command>) {
@@ -216,7 +219,7 @@ impl OpenSession {
     pub(super) fn cancel(&self) {
         if let Some(waiting) = &mut *self.lock() {
             waiting.is_cancelled = true;
-            if waiting.is_undo {
+            if waiting.undo.is_some() {
                 self.buffers.cancel_undo();
             }
             if waiting.is_queueable && !waiting.is_heard {
@@ -251,10 +254,16 @@ impl OpenSession {
         }
     }
 
+    /// The numbers of the calls that are to be undone.
+    pub(super) fn calls_to_undo(&self) -> Vec<usize> {
+        self.lock().as_ref().and_then(|waiting| waiting.undo.clone()).unwrap_or_default()
+    }
+
     /// Files were moved, or an undo was refused: answers the prompt that asked for it.
     pub(super) fn undo_ended(&self) {
         self.buffers.end_undo();
-        let waiting = self.lock().as_ref().filter(|waiting| waiting.is_undo).map(|undo| undo.is_cancelled);
+        let waiting =
+            self.lock().as_ref().filter(|waiting| waiting.undo.is_some()).map(|undo| undo.is_cancelled);
         let Some(is_cancelled) = waiting else { return };
         self.answer(Ok(if is_cancelled { StopReason::Cancelled } else { StopReason::EndTurn }));
     }

@@ -214,7 +214,7 @@ impl Interactions {
         let is_granted = |effect: &&Effect| match answer {
             Answer::Always => true,
             Answer::Once => has_confined && matches!(effect, Effect::Network(_)),
-            Answer::No | Answer::Unanswered => false,
+            Answer::No | Answer::Unanswered | Answer::NotUnderstood => false,
         };
         self.0.lock().granted.extend(asked.iter().filter(is_granted).cloned());
     }

@@ -327,6 +327,10 @@ impl CallRun<'_> {
             Answer::No => denied(format!("{reason}, and the user said no")),
             Answer::Unanswered => denied(format!("{reason}, and there is no person who could give it"))
                 .hint("find a way that needs no approval, or say what you would have done"),
+            Answer::NotUnderstood => {
+                denied(format!("{reason}, and the front-end's answer was not understood"))
+                    .hint("the user may not have seen the question; say what you would have done")
+            }
         };
         Err(error.into())
     }

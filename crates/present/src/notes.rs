@@ -13,6 +13,9 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::ApprovalAnswered { answer: haft_core::Answer::Unanswered, .. } => {
             "refused: it needs an approval, and there is no person to ask".into()
         }
+        Fact::ApprovalAnswered { answer: haft_core::Answer::NotUnderstood, .. } => {
+            "refused: the front-end's answer to the question was not understood".into()
+        }
         Fact::Unsettled { paths, .. } => {
             let paths: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
             format!("left as it was: {}", paths.join(", "))

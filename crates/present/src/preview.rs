@@ -57,6 +57,11 @@ pub fn preview(result: &ToolResult, lines: usize, how: &str) -> Vec<String> {
     shown
 }
 
+/// What a terminal shows of `text` in the end: see [`written_last`].
+pub fn shown_last(text: &str) -> String {
+    text.split('\n').map(written_last).collect::<Vec<_>>().join("\n")
+}
+
 /// What a terminal shows of a line: a carriage return writes it anew, as progress bars do.
 fn written_last(line: &str) -> &str {
     line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default()

@@ -120,11 +120,14 @@ impl Refusal {
     }
 }
 
-/// With what can be typed next.
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.why)?;
-        if self.can_merge { write!(f, "; {UNDO_HINT}") } else { Ok(()) }
+impl Refusal {
+    /// With what can be typed next, where `calls` were to be undone.
+    pub fn about(&self, calls: &[usize]) -> String {
+        match (self.can_merge, calls) {
+            (false, _) => self.why.clone(),
+            (true, [call]) => format!("{}; {}", self.why, UNDO_HINT.replace("CALL", &call.to_string())),
+            (true, _) => format!("{}; {UNDO_HINT}", self.why),
+        }
     }
 }
 

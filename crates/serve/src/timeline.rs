@@ -385,7 +385,7 @@ impl From<Answer> for ApprovalOutcome {
             Answer::Once => Self::Once,
             Answer::Always => Self::Always,
             Answer::No => Self::No,
-            Answer::Unanswered => Self::Unanswered,
+            Answer::Unanswered | Answer::NotUnderstood => Self::Unanswered,
         }
     }
 }

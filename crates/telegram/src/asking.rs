@@ -61,7 +61,9 @@ impl Button {
         match self {
             Self::Answer(ask, Answer::Once) => format!("a:{ask}:once"),
             Self::Answer(ask, Answer::Always) => format!("a:{ask}:always"),
-            Self::Answer(ask, Answer::No | Answer::Unanswered) => format!("a:{ask}:no"),
+            Self::Answer(ask, Answer::No | Answer::Unanswered | Answer::NotUnderstood) => {
+                format!("a:{ask}:no")
+            }
             Self::Choice(ask, place) => format!("q:{ask}:{place}"),
             Self::Undo(list, place) => format!("u:{list}:{place}"),
             Self::Session(id) => format!("s:{}", id.chars().take(62).collect::<String>()),
@@ -204,6 +206,7 @@ pub(super) fn said(answer: Answer) -> &'static str {
         Answer::Always => "Allowed in this session.",
         Answer::No => "Not allowed.",
         Answer::Unanswered => "Refused: no person could be asked.",
+        Answer::NotUnderstood => "Refused: the answer was not understood.",
     }
 }
 

@@ -382,6 +382,7 @@ impl Talk<'_> {
             }
             Err(why) => return note(&format!("error: {why}")),
         };
+        let calls = undo.calls.clone();
         let undoing = undo_calls(session, undo);
         tokio::pin!(undoing);
         let undone = loop {
@@ -391,7 +392,7 @@ impl Talk<'_> {
             }
         };
         match undone {
-            Err(refusal) => note(&format!("error: {refusal}")),
+            Err(refusal) => note(&format!("error: {}", refusal.about(&calls))),
             Ok(entry) => {
                 timeline::moved_by(&entry.fact).into_iter().flatten().try_for_each(|file| note(&file))
             }

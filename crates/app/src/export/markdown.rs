@@ -34,6 +34,7 @@ fn answered(fact: &Fact) -> String {
                 Answer::Always => "allowed, and such calls from here on",
                 Answer::No => "refused",
                 Answer::Unanswered => "none",
+                Answer::NotUnderstood => "not understood",
             };
             (what, by)
         }

@@ -249,7 +249,7 @@ impl Driver {
             return if allowed { Answer::Once } else { Answer::Unanswered };
         };
         match asking.approval {
-            Some(answer @ (Answer::No | Answer::Unanswered)) => answer,
+            Some(answer @ (Answer::No | Answer::Unanswered | Answer::NotUnderstood)) => answer,
             // The mode or a rule denied what it had done.
             _ if asking.is_denied() => Answer::Unanswered,
             _ if allowed => Answer::Once,

@@ -437,6 +437,8 @@ pub enum Answer {
     /// No person can be asked.
     #[serde(rename = "nobody")]
     Unanswered,
+    /// The front-end gave an answer that it was not offered. Nothing is allowed by it.
+    NotUnderstood,
 }
 
 /// How a turn ended.

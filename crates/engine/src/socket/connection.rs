@@ -266,7 +266,10 @@ fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Comman
         | Command::KeepSetup
         | Command::OpenOutbox
         | Command::Interrupt
-        | Command::Answer { answer: Answer::No | Answer::Unanswered, .. }
+        | Command::Answer {
+            answer: Answer::No | Answer::Unanswered | Answer::NotUnderstood,
+            ..
+        }
         | Command::Reply { answer: None, .. }
         | Command::Continue
         | Command::Rewind { .. }

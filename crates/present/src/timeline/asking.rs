@@ -24,7 +24,10 @@ impl Timeline {
                 self.answered(call);
                 let mut note = notes::of(fact);
                 match fact {
-                    Fact::ApprovalAnswered { answer: Answer::No | Answer::Unanswered, .. } => {
+                    Fact::ApprovalAnswered {
+                        answer: Answer::No | Answer::Unanswered | Answer::NotUnderstood,
+                        ..
+                    } => {
                         self.with_call(call, |call| call.refused.append(&mut call.proposed));
                     }
                     Fact::QuestionAnswered { answer: Some(answer), .. } => {

@@ -270,13 +270,12 @@ fn files() -> Value {
 #[test]
 fn a_canceled_undo_leaves_everything_as_it_was_and_asks_once_for_a_file() {
     let place = Place::new();
-    place.write("a.txt", "old\n");
-    let model = place.script("m", &[bash("echo new > a.txt; echo new > b.txt"), json!({"say": "Done."})]);
+    let write = |name: &str| call("write", json!({"path": name, "content": "new\n"}));
+    let model = place.script("m", &[write("a.txt"), write("b.txt"), json!({"say": "Done."})]);
     let mut editor = Editor::open(&place, &["--model", &model, "--permission", "full"], files());
     assert_eq!(editor.prompt("go"), "end_turn");
-    let new = || (Some("new\n".to_owned()), Some("new\n".to_owned()));
-    let old = || (Some("old\n".to_owned()), None);
-    for (typed, before, after) in [("/undo", new(), old()), ("/redo", old(), new())] {
+    let (new, old) = (["a.txt", "b.txt"].map(|_| Some("new\n".to_owned())), [None, None]);
+    for (typed, before, after) in [("/undo", &new, &old), ("/redo", &old, &new)] {
         editor.shows_files = false;
         editor.heard.clear();
         let undo = editor.begin_prompt(typed);
@@ -286,13 +285,13 @@ fn a_canceled_undo_leaves_everything_as_it_was_and_asks_once_for_a_file() {
         }
         editor.cancel();
         assert_eq!(editor.answer_to(undo)["result"]["stopReason"], "cancelled", "{typed}");
-        assert_eq!((place.read("a.txt"), place.read("b.txt")), before, "{typed}");
+        assert_eq!(&["a.txt", "b.txt"].map(|name| place.read(name)), before, "{typed}");
         let asked = editor.heard("fs/read_text_file");
         assert_eq!(asked.len(), 2, "{typed}: {asked:?}");
         assert_ne!(asked[0]["path"], asked[1]["path"], "{typed}");
         editor.shows_files = true;
         assert_eq!(editor.prompt(typed), "end_turn", "{typed}");
-        assert_eq!((place.read("a.txt"), place.read("b.txt")), after, "{typed}");
+        assert_eq!(&["a.txt", "b.txt"].map(|name| place.read(name)), after, "{typed}");
     }
     editor.close();
 }
@@ -330,4 +329,49 @@ fn a_notice_is_a_message_of_its_own() {
         assert!(editor.text().contains(words), "{words}: {}", editor.text());
     }
     editor.close();
+}
+
+#[test]
+fn an_editor_shows_the_last_state_of_a_line_that_is_written_anew() {
+    let place = Place::new();
+    let model = place.script("m", &[bash("printf ' 10%%\\r100%%\\ndone\\n'"), json!({"say": "Done."})]);
+    let mut editor = Editor::open(&place, &["--model", &model, "--permission", "full"], json!({}));
+    assert_eq!(editor.prompt("go"), "end_turn");
+    let shown = texts(editor.ended()[0]);
+    assert!(shown.contains("100%\ndone") && !shown.contains("10%100%"), "{shown}");
+    editor.close();
+}
+
+#[test]
+fn an_editor_is_told_with_which_number_to_undo_dependents() {
+    let place = Place::new();
+    let writes = call("write", json!({"path": "a.txt", "content": "one\n"}));
+    let edits = call("edit", json!({"path": "a.txt", "old_text": "one", "new_text": "two"}));
+    let model = place.script("m", &[writes, edits, json!({"say": "Done."})]);
+    let mut editor = Editor::open(&place, &["--model", &model, "--permission", "full"], json!({}));
+    for typed in ["go", "/undo 1"] {
+        assert_eq!(editor.prompt(typed), "end_turn", "{typed}");
+    }
+    assert!(editor.text().contains("`/undo 1 with-dependents` also undoes"), "{}", editor.text());
+    editor.close();
+}
+
+#[test]
+fn an_answer_of_an_editor_that_is_not_understood_allows_nothing_and_is_no_refusal() {
+    let unknown = json!({"error": {"code": -32603, "message": "boom"}});
+    for answer in [allows("bogus"), json!({"result": {}}), unknown] {
+        let place = Place::new();
+        let writes = call("write", json!({"path": "a.txt", "content": "one\n"}));
+        let model = place.script("m", &[writes, json!({"say": "Done."})]);
+        let mut editor = Editor::open(&place, &["--model", &model, "--permission", "ask"], json!({}));
+        editor.answer = answer.clone();
+        assert_eq!(editor.prompt("go"), "end_turn", "{answer}");
+        let not_understood = "the front-end's answer";
+        // The model reads why, and the person sees it.
+        let (told, seen) = (texts(editor.ended()[0]), editor.text());
+        assert!(told.contains(not_understood) && !told.contains("said no"), "{answer}: {told}");
+        assert!(seen.contains(not_understood), "{answer}: {seen}");
+        assert_eq!(place.read("a.txt"), None, "{answer}");
+        editor.close();
+    }
 }
