@@ -319,6 +319,7 @@ fn moved(command: &Command, entries: &[Arc<Entry>]) -> Vec<PathBuf> {
     let changes: Vec<Change> = match command {
         Command::Rewind { to } => undo::back_to(entries, *to).changes,
         Command::Redo => undo::last_undo(entries).map(|(changes, _)| changes).unwrap_or_default(),
+        Command::UndoCalls(left) if left.calls.is_empty() => undo::left_alone(entries),
         Command::UndoCalls(undo) => {
             let first = undo.calls.iter().min().filter(|_| undo.with_dependents);
             let is_it =

@@ -14,7 +14,11 @@ pub const COMMANDS: [(&str, &str, &str); 6] = [
     ("plan", "PROMPT", "plan, and change nothing until you accept the plan"),
     ("goal", "TEXT --proof COMMAND", "work until a check succeeds; `clear` gives the goal up"),
     ("memory", "", "propose what past sessions show for AGENTS.md; `#TEXT` proposes a line"),
-    ("undo", "CALL", "undo the last turn, or one call; `list` shows the calls"),
+    (
+        "undo",
+        "CALL",
+        "undo the last turn, or one call; `list` shows the calls, `merge` merges what the last undo left alone",
+    ),
     ("redo", "", "redo the last undo"),
     ("outbox", "send ID", "list what is queued; `send ID` sends it, `drop ID` ends it"),
 ];

@@ -26,8 +26,8 @@ pub enum UndoWish {
 }
 
 impl UndoWish {
-    /// Reads what follows `/undo`: nothing, `list`, or the number of a call and `with-dependents` or `merge`. An error says
-    /// what can be typed.
+    /// Reads what follows `/undo`: nothing, `list`, `merge` (what the last undo left alone), or the number of a call and
+    /// `with-dependents` or `merge`. An error says what can be typed.
     pub fn read(text: &str) -> Result<Self, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let number = words.first().and_then(|word| word.parse::<usize>().ok()).filter(|number| *number > 0);
@@ -35,13 +35,14 @@ impl UndoWish {
         let (with_dependents, merge) = match (number, &words[..]) {
             (None, []) => return Ok(Self::LastTurn),
             (None, ["list"]) => return Ok(Self::List),
+            (None, ["merge" | "--merge"]) => (false, true),
             (Some(_), [_]) => (false, false),
             (Some(_), [_, "with-dependents"]) => (true, false),
             (Some(_), [_, "merge"]) => (false, true),
             _ => {
                 return Err(format!(
                     "`{text}` is no call; type `/undo list`, or `/undo 3`, `/undo 3 with-dependents` or `/undo 3 merge` \
-                     with the number of a call"
+                     with the number of a call, or `/undo merge` for what the last undo left alone"
                 ));
             }
         };
@@ -124,7 +125,7 @@ impl Refusal {
     /// With what can be typed next, where `calls` were to be undone.
     pub fn about(&self, calls: &[usize]) -> String {
         match (self.can_merge, calls) {
-            (false, _) => self.why.clone(),
+            (false, _) | (true, []) => self.why.clone(),
             (true, [call]) => format!("{}; {}", self.why, UNDO_HINT.replace("CALL", &call.to_string())),
             (true, _) => format!("{}; {UNDO_HINT}", self.why),
         }
@@ -164,12 +165,15 @@ mod tests {
         let calls = |with_dependents, merge| {
             Ok(UndoWish::Calls(UndoCalls { calls: vec![3], with_dependents, merge }))
         };
+        let left_alone = || Ok(UndoWish::Calls(UndoCalls { merge: true, ..UndoCalls::default() }));
         let table = [
             ("", Ok(UndoWish::LastTurn)),
             (" list ", Ok(UndoWish::List)),
             ("3", calls(false, false)),
             ("3  with-dependents", calls(true, false)),
             ("3 merge", calls(false, true)),
+            ("merge", left_alone()),
+            ("--merge", left_alone()),
             ("0", Err(())),
             ("3 merge with-dependents", Err(())),
             ("the last one", Err(())),

@@ -163,7 +163,7 @@ fn tell(restored: &Restored, is_dry: bool) -> Result<Exit, Failure> {
 /// What to do about files that were left alone.
 pub(super) fn hint(conflicts: &[PathBuf], way: Direction, changes: &[Change]) -> Result<(), Failure> {
     let Some(first) = conflicts.first() else { return Ok(()) };
-    writeln!(stderr(), "hint: {}", safe::text(&next_step(first, way, changes)))?;
+    writeln!(stderr(), "hint: {}", safe::text(&next_step(first, way, changes, "haft undo --merge")))?;
     Ok(())
 }
 

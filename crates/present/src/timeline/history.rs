@@ -114,12 +114,16 @@ pub fn moved_by(fact: &Fact) -> Option<Vec<String>> {
     Some(files.into_iter().chain(nothing).collect())
 }
 
+/// Merges what the last undo left alone, typed in a session.
+const MERGE_LEFT_ALONE: &str = "/undo merge";
+
 /// What a person can do about an undo of single calls that was refused.
 pub const UNDO_HINT: &str = "`/undo CALL with-dependents` also undoes the later calls; `/undo CALL merge` merges the text, with \
                              conflict markers where both changed it";
 
-/// What a person can do about `file`, which going back or forward left alone; `changes` is what that would have done.
-pub fn next_step(file: &Path, way: Direction, changes: &[Change]) -> String {
+/// What a person can do about `file`, which going back or forward left alone; `changes` is what that would have done, and
+/// `merge` is typed to merge both.
+pub fn next_step(file: &Path, way: Direction, changes: &[Change], merge: &str) -> String {
     let name = quoted(&file.to_string_lossy());
     if is_gits_own(file) {
         return "`git status` shows where the repository stands now; `git reset` makes its index that of `HEAD`".to_owned();
@@ -133,7 +137,7 @@ pub fn next_step(file: &Path, way: Direction, changes: &[Change]) -> String {
         }
         (Direction::Undo, Some(state)) if state.kind() == FileKind::File => format!(
             "`haft undo --show {name}` prints the earlier version, to compare with yours; `>{name}.before` behind it keeps that \
-             beside yours; `haft undo --merge` merges both, with conflict markers"
+             beside yours; `{merge}` merges both, with conflict markers"
         ),
         (Direction::Undo, Some(_)) => format!("{name} was no file before; put it back yourself"),
     }
@@ -170,7 +174,7 @@ pub(super) fn files(
     let next = conflicts
         .iter()
         .find(|path| !lost.contains(path))
-        .map(|path| safe::text(&next_step(path, way, changes)).into_owned());
+        .map(|path| safe::text(&next_step(path, way, changes, MERGE_LEFT_ALONE)).into_owned());
     let s = if untracked == 1 { "" } else { "s" };
     let unknown = (untracked > 0)
         .then(|| format!("what {untracked} unconfined command{s} did to files was not recorded, and stays"));

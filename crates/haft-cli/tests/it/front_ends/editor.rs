@@ -375,3 +375,22 @@ fn an_answer_of_an_editor_that_is_not_understood_allows_nothing_and_is_no_refusa
         editor.close();
     }
 }
+
+#[test]
+fn what_an_undo_left_alone_is_merged_from_the_editor() {
+    let place = Place::new();
+    place.write("a.txt", "one\n");
+    let reads = call("read", json!({"path": "a.txt"}));
+    let edits = call("edit", json!({"path": "a.txt", "old_text": "one", "new_text": "two"}));
+    let model = place.script("m", &[reads, edits, json!({"say": "Done."})]);
+    let mut editor = Editor::open(&place, &["--model", &model, "--permission", "full"], json!({}));
+    assert_eq!(editor.prompt("go"), "end_turn");
+    place.write("a.txt", "mine\n");
+    assert_eq!(editor.prompt("/undo"), "end_turn");
+    assert!(editor.text().contains("`/undo merge` merges both"), "{}", editor.text());
+    assert_eq!(place.read("a.txt").unwrap(), "mine\n");
+    assert_eq!(editor.prompt("/undo merge"), "end_turn");
+    let merged = place.read("a.txt").unwrap();
+    assert!(["<<<<<<<", "mine\n", "one\n"].iter().all(|part| merged.contains(part)), "{merged}");
+    editor.close();
+}

@@ -1,5 +1,5 @@
 //! An undo or a redo whose process died in the middle is finished by the next process that opens the session. The real binary.
-use crate::kit::{Place, Ran, call};
+use crate::kit::{Place, Ran};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -11,14 +11,15 @@ const STATES: [[Option<&str>; 4]; 3] = [
 ];
 
 fn write(path: &str) -> Value {
-    call("write", json!({"path": path, "content": format!("{path}\n")}))
+    json!({"name": "write", "arguments": {"path": path, "content": format!("{path}\n")}})
 }
 
 /// A place with a session of two turns, which change files.
 fn two_turns() -> Place {
     let place = Place::new();
     place.write("changed", "old\n");
-    let edit = call("edit", json!({"path": "changed", "old_text": "old", "new_text": "new"}));
+    let arguments = json!({"path": "changed", "old_text": "old", "new_text": "new"});
+    let edit = json!({"name": "edit", "arguments": arguments});
     let calls = |calls: &[Value]| json!({"calls": calls});
     let turns = [calls(&[write("first")]), said(), calls(&[edit, write("made"), write("more")]), said()];
     prompt(&place, &["one"], &turns);
