@@ -8,7 +8,7 @@ use super::{
         TextContent, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
     },
 };
-use haft_core::{Change, Changed, Fact, Shown, StepStatus, ToolResult, clip};
+use haft_core::{Change, Changed, Fact, Report, Shown, StepStatus, ToolResult, clip};
 use haft_engine::Session;
 use haft_present::{diff, preview, safe};
 use serde_json::{Value, json};
@@ -133,6 +133,8 @@ impl Call {
             (Some(failure), _) => Some(shown(&failure.message)),
             (None, Shown::Message(words)) => Some(safe::text(words).into_owned()),
             (None, Shown::Nothing) => None,
+            // Its answer is what it was called for, and Markdown.
+            _ if matches!(result.report(), Some(Report::Subagent(_))) => Some(shown(&result.content)),
             (None, Shown::Text(words)) if !self.is_accepted_in_part => Some(shown(words)),
             (None, Shown::Text(_) | Shown::Preview) => Some(fenced_as_is(&shown(&result.content))),
         }

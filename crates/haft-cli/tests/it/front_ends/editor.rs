@@ -208,7 +208,7 @@ fn an_editor_shows_what_a_call_says_beside_what_it_does_to_files() {
     let fails = bash("echo three tests FAILED; echo log > out.log; exit 1");
     let delegates = call("delegate", json!({"task": "write it", "agent": "helper"}));
     let model = place.script("m", &[fails, delegates, json!({"say": "Done."})]);
-    let mut editor = Editor::open(&place, &["--model", &model, "--permission", "full"], json!({}));
+    let mut editor = Editor::open(&place, &["--model", &model, "--permission", "accept-edits"], json!({}));
     assert_eq!(editor.prompt("go"), "end_turn");
     let table = [
         ("failed", vec!["three tests FAILED", "[exit code: 1]"], ("out.log", "log\n")),
