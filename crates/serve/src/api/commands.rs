@@ -16,6 +16,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use futures::StreamExt;
 use haft_app::{config::serve::Permission, pdf::with_text};
 use haft_core::{
     AcceptedFile, Answer as Said, CallId, Channel, Command, Entry, Fact, Part, Seq, changed,
@@ -189,8 +190,12 @@ pub(crate) async fn typed(
             }
             command => command.signed(user),
         };
+        let moves_files = matches!(command, Command::UndoCalls(_) | Command::Redo);
         let mut turn = session.start(command);
         turn.recorded().await;
+        if moves_files {
+            while turn.next().await.is_some() {}
+        }
         if let Some(why) = turn.refusal() {
             return Err(unrecorded(&session).unwrap_or_else(|| ApiError::conflict(why)));
         }
