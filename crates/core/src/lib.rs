@@ -37,13 +37,11 @@ pub use conversation::{
     answer::{self, AnswerSchema},
     clip, loops, message, picture, replies_left_out, reply, tokens, transcript, window,
 };
-pub use event::{
-    Answer, Channel, Direction, Entry, Event, Evicted, Fact, Outcome, RemainingWork, Summarizer,
-};
+pub use event::{Answer, Channel, Entry, Event, Evicted, Fact, Outcome, RemainingWork, Summarizer};
 pub use facts::{
-    Accepted, AcceptedFile, Asking, AttemptEnd, AttemptResult, AttemptedFile, Command, Evidence, Forked,
-    Goal, JobSummary, LastTurn, MAX_ATTEMPTS, ModelFault, NoEvidence, OpenGoal, Running, Seq, SessionId,
-    SessionOpened, SessionSetup, UndoCalls, accepted, active_path,
+    Accepted, AcceptedFile, Asking, AttemptEnd, AttemptResult, AttemptedFile, Command, Direction, Evidence,
+    Forked, Goal, JobSummary, LastTurn, MAX_ATTEMPTS, ModelFault, NoEvidence, OpenGoal, Rewind, Running, Seq,
+    SessionId, SessionOpened, SessionSetup, UndoCalls, accepted, active_path,
     activity::{Activities, Activity, ActivityType},
     chain, change, changed, event, fork, go_on, job, line,
     outbox::{self, ItemState, OutboxItem},

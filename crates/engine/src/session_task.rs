@@ -15,9 +15,8 @@ use crate::{
 use futures::FutureExt;
 use haft_call::{AnswerTaken, Answered, Interactions, NotUndone, Rehearsal, UndoPlan, last_words, plan_undo};
 use haft_core::{
-    AnswerSchema, BackgroundTasks, CallId, Change, Channel, Command, Direction, Fact, Part, Seq,
-    SessionOpened, ToolCall, UndoCalls, Update, outbox,
-    undo::{self, Rewind},
+    AnswerSchema, BackgroundTasks, CallId, Change, Channel, Command, Direction, Fact, Part, Rewind, Seq,
+    SessionOpened, ToolCall, UndoCalls, Update, outbox, undo,
 };
 use serde_json::Value;
 use std::{collections::VecDeque, panic::AssertUnwindSafe, path::Path};

@@ -133,16 +133,15 @@ pub mod types {
         Execution, Failure, FileKind, FileRead, FileState, Fingerprint, Forked, Goal, Hash, Host, ItemKind,
         JobSpec, JobStatus, Keep, Network, OnCap, Outside, Overlay, Person, Plan, PlanStep, Presentation,
         ProcessLimits, QueuedCall, QueuedRun, Reach, Reached, Readable, Registered, RemainingWork, Render,
-        ReplyForm, Report, Resource, ResultObject, Sampled, Sampler, SamplingError, SamplingRequest, Sandbox,
-        Secrets, SessionOpened, SessionSetup, Severity, Shown, Spending, StepStatus, SubagentRun, Subagents,
-        Summarizer, TaskOutput, TaskState, TestFailure, TestRun, TimedOut, Tracking, UndoCalls, Unread,
-        Verdict, View, Wording, WorkspaceMount,
+        ReplyForm, Report, Resource, ResultObject, Rewind, Sampled, Sampler, SamplingError, SamplingRequest,
+        Sandbox, Secrets, SessionOpened, SessionSetup, Severity, Shown, Spending, StepStatus, SubagentRun,
+        Subagents, Summarizer, TaskOutput, TaskState, TestFailure, TestRun, TimedOut, Tracking, UndoCalls,
+        Unread, Verdict, View, Wording, WorkspaceMount,
         call_form::Tag,
         call_form::grammar::Rules,
         clip::Clipped,
         past_calls::{FileStep, PastCall, PastCalls},
         policy::{BadRule, IsRepository},
-        undo::Rewind,
     };
     pub use haft_core::{AttemptEnd, AttemptResult, AttemptedFile};
 }

@@ -1,5 +1,5 @@
 //! [`Changed`]: what calls have really done to files, folded from facts.
-use crate::{CallId, Change, Fact, undo::Rewind};
+use crate::{CallId, Change, Fact, Rewind};
 use std::path::PathBuf;
 
 /// Changes in the order in which they happened, each with its call.

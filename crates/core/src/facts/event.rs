@@ -1,8 +1,9 @@
 //! [`Event`] and [`Fact`]: what happens in a session.
 use crate::{
-    Accepted, AttemptEnd, BulkFolder, CallId, Change, Conclusion, DiagnosticsChange, Effect, FileRead, Goal,
-    Mode, ModelFault, Part, Price, Question, QueuedCall, Reached, Resource, Seq, SessionId, SessionOpened,
-    SessionSetup, StopReason, TaskId, ToolCall, ToolResult, Tracking, Update, Usage, undo::Rewind,
+    Accepted, AttemptEnd, BulkFolder, CallId, Change, Conclusion, DiagnosticsChange, Direction, Effect,
+    FileRead, Goal, Mode, ModelFault, Part, Price, Question, QueuedCall, Reached, Resource, Rewind, Seq,
+    SessionId, SessionOpened, SessionSetup, StopReason, TaskId, ToolCall, ToolResult, Tracking, Update,
+    Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -412,16 +413,6 @@ pub enum Summarizer {
     Model,
     /// No model could be asked: prompts, changed files and the last results, by rule.
     Digest,
-}
-
-/// Which way files were moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Direction {
-    /// Back to what they were.
-    Undo,
-    /// Forward to what an undo took back.
-    Redo,
 }
 
 /// What a person answers to a call that asks.

@@ -5,10 +5,9 @@
 //! a process that died in between. The next process that opens the session moves the same files again before it does anything
 //! else ([`interrupted`]): moving a file twice is moving it once, so that the files are never left between two states.
 use crate::{
-    CallId, Change, ChangeKind, Changed, Direction, Entry, Fact, Seq, SessionOpened, TaskId, Tracking,
-    active_path, changed, policy::is_git_object,
+    CallId, Change, ChangeKind, Changed, Direction, Entry, Fact, Rewind, Seq, SessionOpened, TaskId,
+    Tracking, active_path, changed, policy::is_git_object,
 };
-use serde::{Deserialize, Serialize};
 use std::{
     cmp::Reverse,
     collections::{HashMap, HashSet},
@@ -24,27 +23,6 @@ pub struct Plan {
     pub changes: Vec<Change>,
     /// Calls on the way whose changes were not recorded.
     pub untracked: Vec<CallId>,
-}
-
-/// What an undo or a redo is about to do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Rewind {
-    /// Whether files go back or forward.
-    pub way: Direction,
-    /// To settle, in this order.
-    pub changes: Vec<Change>,
-    /// Where the conversation goes on; `None` if it stays where it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to: Option<Seq>,
-    /// Calls on the way whose changes were not recorded.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub untracked: Vec<CallId>,
-    /// The calls to take back by their numbers, in ascending order; empty if the conversation goes back.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub calls: Vec<usize>,
-    /// Files that were changed elsewhere, and are to hold both changes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub merged: Vec<PathBuf>,
 }
 
 /// Returns the undo or redo that a process began and did not finish, and its entry. A fork took over the entry at most: its

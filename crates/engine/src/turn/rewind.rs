@@ -5,9 +5,9 @@ use crate::{
 };
 use haft_call::Moved;
 use haft_core::{
-    Change, Fact, FileKind, Transcript,
+    Change, Fact, FileKind, Rewind, Transcript,
     changed::{self, paths},
-    undo::{self, Rewind},
+    undo,
 };
 use std::path::PathBuf;
 
