@@ -10,6 +10,7 @@ use haft_engine::{Engine, Home, Model, NotUndone, Session, UndoPlan};
 use haft_present::timeline::prompts;
 use haft_providers::{Scripted, direct};
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -31,10 +32,10 @@ pub struct Restored {
     pub way: Direction,
     /// One change for each step, those of `conflicts` included.
     pub changes: Vec<Change>,
-    /// The files that were left alone, or would be: they were modified since, or are `lost`.
+    /// The files that were left alone, or would be: they were modified since, or for the reason in `failed`.
     pub conflicts: Vec<PathBuf>,
-    /// Those of them whose saved content is missing or damaged. A preview does not know them.
-    pub lost: Vec<PathBuf>,
+    /// Of `conflicts` those that could not be written or read, and why. A preview does not know them.
+    pub failed: BTreeMap<PathBuf, String>,
     /// The number of calls whose changes were not recorded, and remain.
     pub untracked: usize,
     /// The calls that were taken back by their numbers.
@@ -50,14 +51,14 @@ pub struct Restored {
 impl Restored {
     /// What this fact says; `None` of another one.
     fn of(fact: &Fact) -> Option<Self> {
-        let Fact::Rewound { way, changes, conflicts, lost, untracked, calls, merged } = fact else {
+        let Fact::Rewound { way, changes, conflicts, failed, untracked, calls, merged } = fact else {
             return None;
         };
         Some(Self {
             way: *way,
             changes: changes.clone(),
             conflicts: conflicts.clone(),
-            lost: lost.clone(),
+            failed: failed.clone(),
             untracked: untracked.len(),
             calls: calls.clone(),
             merged: merged.clone(),
@@ -203,12 +204,12 @@ impl Reopened {
     /// If files cannot be read.
     pub fn preview(&self, to: Seq) -> Result<Restored, Failure> {
         let planned = plan::back_to(&self.session.entries(), to);
-        let Moved { changes, conflicts, merged } = self.session.preview(planned.changes)?;
+        let Moved { changes, conflicts, merged, failed } = self.session.preview(planned.changes)?;
         Ok(Restored {
             way: Direction::Undo,
             changes,
             conflicts,
-            lost: Vec::new(),
+            failed,
             merged,
             calls: Vec::new(),
             untracked: planned.untracked.len(),

@@ -75,7 +75,7 @@ pub use resolved::as_found;
 pub use round::{CallRun, Round};
 pub use rules::{CallRules, Redundancy, Unread};
 pub use scope::{CallScope, Delegates};
-pub use settle::{Moved, Pass, Settled, merge_left};
+pub use settle::{Moved, Pass, Settled, Unmoved, merge_left};
 pub use stacked::StackedStage;
 pub use task_changes::{nothing_kept, with_note};
 pub use undo::{Dependent, NotUndone, UndoPlan, plan_undo};

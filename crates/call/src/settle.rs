@@ -12,6 +12,7 @@ use haft_core::{
     changed::{self, paths},
 };
 use std::{
+    collections::BTreeMap,
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -51,16 +52,28 @@ pub struct Settled {
 pub struct Moved {
     /// What was asked for; of a merged file, what it was and became instead.
     pub changes: Vec<Change>,
-    /// Files that were left alone: they were changed elsewhere in the same place.
+    /// Files that were left alone: they were changed elsewhere in the same place, or for the reason in `failed`.
     pub conflicts: Vec<PathBuf>,
+    /// Of `conflicts` those that could not be written or read, and why.
+    pub failed: BTreeMap<PathBuf, String>,
     /// Files that were changed elsewhere in other lines, and hold both now.
     pub merged: Vec<PathBuf>,
+}
+
+/// The files that an undo or a redo did not move.
+#[derive(Clone, Debug, Default)]
+pub struct Unmoved {
+    /// All of them.
+    pub files: Vec<PathBuf>,
+    /// Those of them that could not be written or read, and why; the others were changed elsewhere.
+    pub failed: BTreeMap<PathBuf, String>,
 }
 
 impl Moved {
     /// Puts `change`, which was merged, in place of those of its file.
     pub fn add_merged(&mut self, change: Change) {
         self.conflicts.retain(|path| *path != change.path);
+        self.failed.remove(&change.path);
         self.changes.retain(|step| step.path != change.path);
         self.merged.push(change.path.clone());
         self.changes.push(change);
@@ -234,31 +247,32 @@ impl CallScope {
         tokio::task::spawn_blocking(merging).await.unwrap_or_default()
     }
 
-    /// Puts files back, or forward again. Each for itself, so that one that cannot be moved leaves the others alone. Returns
-    /// the files that were not moved. Doing it again is doing it once.
-    pub async fn move_files(&self, steps: &[Change], cancel: &CancellationToken) -> Vec<PathBuf> {
+    /// Puts files back, or forward again. Each for itself, so that one that cannot be moved leaves the others alone. Doing it
+    /// again is doing it once.
+    pub async fn move_files(&self, steps: &[Change], cancel: &CancellationToken) -> Unmoved {
+        let mut unmoved = Unmoved::default();
         // Nearly always all of them can be moved, and then one sync is enough.
         let whole = changed::squash(steps);
         let left = match self.settle(&whole, Pass::Again, cancel).await {
             Ok(left) => left,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                tracing::warn!(%error, "cannot move files");
-                return self.not_real(&whole).await;
+                unmoved.files = self.not_real(&whole).await;
+                unmoved.failed.extend(unmoved.files.iter().map(|path| (path.clone(), error.to_string())));
+                return unmoved;
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot move all files together");
                 self.not_real(&whole).await
             }
         };
-        let mut unmoved: Vec<PathBuf> = Vec::new();
         for step in steps.iter().filter(|step| left.contains(&step.path)) {
             let moved = self.settle(std::slice::from_ref(step), Pass::Again, cancel).await;
             let is_moved = moved.as_ref().is_ok_and(Vec::is_empty);
             if let Err(error) = moved {
-                tracing::warn!(%error, "cannot move a file");
+                unmoved.failed.insert(step.path.clone(), error.to_string());
             }
-            if !is_moved && !unmoved.contains(&step.path) {
-                unmoved.push(step.path.clone());
+            if !is_moved && !unmoved.files.contains(&step.path) {
+                unmoved.files.push(step.path.clone());
             }
         }
         unmoved

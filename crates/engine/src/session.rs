@@ -213,7 +213,8 @@ impl Session {
     /// Fails if a file cannot be read.
     pub fn preview(&self, steps: Vec<Change>) -> io::Result<Moved> {
         let whole = changed::squash(&steps);
-        let mut moved = Moved { conflicts: self.left_alone(&whole)?, changes: steps, merged: Vec::new() };
+        let conflicts = self.left_alone(&whole)?;
+        let mut moved = Moved { conflicts, changes: steps, ..Moved::default() };
         let Some(workspace) = SessionOpened::of(&self.entries()).map(|opened| opened.workspace.clone())
         else {
             return Ok(moved);

@@ -6,7 +6,10 @@ mod item;
 mod speech;
 
 pub use activity::Activity;
-pub use history::{Recap, UNDO_HINT, cost, moved, moved_by, next_step, prompts, recap, rounded_usd, usage};
+pub use history::{
+    Recap, UNDO_HINT, cost, moved, moved_by, next_step, next_step_if_failed, prompts, recap, rounded_usd,
+    usage,
+};
 pub use item::{Aside, Asked, Call, CallState, Item};
 
 use crate::{
@@ -359,9 +362,9 @@ impl Timeline {
             Fact::TurnEnded { outcome, rounds, usage, cost_usd } => {
                 self.turn_ended(at, *outcome, *rounds, (*usage, *cost_usd))
             }
-            Fact::Rewound { way, changes, conflicts, lost, untracked, merged, .. } => {
+            Fact::Rewound { way, .. } => {
                 self.rest();
-                let files = files(*way, changes, (conflicts, lost), merged, untracked.len());
+                let files = files(fact).unwrap_or_default();
                 vec![Item::Rewound { way: *way, files }]
             }
             fact => self.noted(fact),

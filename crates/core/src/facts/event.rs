@@ -7,7 +7,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 /// Version of the journal's format, in its first entry. A newer one is refused.
 pub const JOURNAL_VERSION: u32 = 2;
@@ -352,11 +352,11 @@ pub enum Fact {
     Rewound {
         way: Direction,
         changes: Vec<Change>,
-        /// Left alone: they were changed elsewhere meanwhile, or could not be written.
+        /// Left alone: they were changed elsewhere meanwhile, or for the reason in `failed`.
         conflicts: Vec<PathBuf>,
-        /// Those of them whose saved content is missing or damaged.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        lost: Vec<PathBuf>,
+        /// Of `conflicts` those that could not be written or read, and why.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        failed: BTreeMap<PathBuf, String>,
         /// Calls on the way whose changes were not recorded.
         untracked: Vec<CallId>,
         /// The calls that were taken back by their numbers, in ascending order: the conversation stays as it is. Empty

@@ -25,7 +25,7 @@ fn prompted() -> Fact {
 }
 fn rewound(way: Direction, changes: Vec<Change>) -> Fact {
     let (conflicts, untracked, calls, merged) = Default::default();
-    Fact::Rewound { way, changes, conflicts, lost: Vec::new(), untracked, calls, merged }
+    Fact::Rewound { way, changes, conflicts, failed: Default::default(), untracked, calls, merged }
 }
 fn journal(facts: Vec<(Fact, Option<u64>)>) -> Vec<Arc<Entry>> {
     let entries = facts.into_iter().enumerate();
@@ -42,10 +42,10 @@ fn what_an_undo_left_alone_is_known_until_somebody_speaks() {
         way: Direction::Undo,
         changes: vec![change("2", "1"), change("1", "")],
         conflicts: vec!["f".into()],
-        lost: Vec::new(),
         untracked: vec![],
         calls: vec![],
         merged: vec![],
+        failed: Default::default(),
     };
     let start = vec![(Fact::Interrupted, None), (prompted(), None), (staged("", "2"), None), (left, Some(0))];
     let with = |more: Vec<(Fact, Option<u64>)>| left_alone(&journal([start.clone(), more].concat()));
@@ -91,10 +91,10 @@ fn one_call_is_undone_and_the_conversation_stays() {
         way: Direction::Undo,
         changes: vec![change("2", "1")],
         conflicts: vec![],
-        lost: Vec::new(),
         untracked: vec![],
         calls: vec![1],
         merged: vec![],
+        failed: Default::default(),
     };
     let start = vec![(Fact::Interrupted, None), (prompted(), None), (staged("1", "2"), None), (undone, None)];
     let entries = journal(start.clone());

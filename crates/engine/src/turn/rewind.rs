@@ -3,13 +3,16 @@ use crate::{
     journal::JournalError,
     session::context::{Log, SessionContext},
 };
-use haft_call::Moved;
+use haft_call::{Moved, Unmoved};
 use haft_core::{
     Change, Fact, FileKind, Rewind, Transcript,
     changed::{self, paths},
     undo,
 };
 use std::path::PathBuf;
+
+/// Why a file cannot be put back whose content is not what was saved.
+const LOST: &str = "its saved content is missing or damaged";
 
 /// Moves files, and the conversation with them. What is about to be done is on disk before the first file is touched, and
 /// that it is done before anything else is recorded: see [`undo`].
@@ -37,11 +40,12 @@ async fn move_files(log: &mut Log, session: &SessionContext, rewind: Rewind) -> 
     let (calls, stop) = (&session.calls, &session.shared.stop);
     let mut rewind = rewind;
     // In a workspace that is gone, no folder is made anew.
-    let mut conflicts = match calls.workspace.is_dir() {
+    let Unmoved { files: mut conflicts, mut failed } = match calls.workspace.is_dir() {
         true => calls.move_files(&rewind.changes, stop).await,
-        false => paths(&rewind.changes),
+        false => Unmoved { files: paths(&rewind.changes), ..Unmoved::default() },
     };
-    let moved = Moved { changes: rewind.changes.clone(), conflicts: conflicts.clone(), merged: Vec::new() };
+    let (changes, left) = (rewind.changes.clone(), conflicts.clone());
+    let moved = Moved { changes, conflicts: left, ..Moved::default() };
     let merges = calls.merges(&moved).await;
     if !merges.is_empty() {
         let mut merged = moved;
@@ -51,13 +55,18 @@ async fn move_files(log: &mut Log, session: &SessionContext, rewind: Rewind) -> 
         // A file that holds both must not be merged once more.
         log.record(Fact::Rewinding(rewind.clone()))?;
         log.journal.sync().await?;
-        conflicts.retain(|path| merges.iter().all(|change| change.path != *path));
-        conflicts.extend(calls.move_files(&merges, stop).await);
+        let is_left = |path: &PathBuf| merges.iter().all(|change| change.path != *path);
+        conflicts.retain(is_left);
+        failed.retain(|path, _| is_left(path));
+        let unmoved = calls.move_files(&merges, stop).await;
+        conflicts.extend(unmoved.files);
+        failed.extend(unmoved.failed);
     }
     let Rewind { way, changes, to, untracked, calls, mut merged } = rewind;
     merged.retain(|path| !conflicts.contains(path));
     let lost = lost(session, &changes, &conflicts).await;
-    let rewound = Fact::Rewound { way, changes, conflicts, lost, untracked, calls, merged };
+    failed.extend(lost.into_iter().map(|path| (path, LOST.to_owned())));
+    let rewound = Fact::Rewound { way, changes, conflicts, failed, untracked, calls, merged };
     match to {
         None => log.record(rewound)?,
         Some(to) => {

@@ -11,7 +11,10 @@ use haft_app::{
     undo::{Reopened, Restored},
 };
 use haft_core::{Change, ChangeKind, Direction, Seq, changed};
-use haft_present::{diff, safe, timeline::next_step};
+use haft_present::{
+    diff, safe,
+    timeline::{next_step, next_step_if_failed},
+};
 use haft_terminal::Exit;
 use std::{
     io::{Write, stderr, stdout},
@@ -139,13 +142,9 @@ fn tell(restored: &Restored, is_dry: bool) -> Result<Exit, Failure> {
         writeln!(stdout, "{sign} {} {would}{moved}{kept}", safe::visible_line(&path))?;
     }
     for path in &restored.conflicts {
-        let why = if restored.lost.contains(path) {
-            "its saved content is missing or damaged"
-        } else {
-            "modified since"
-        };
+        let why = restored.failed.get(path).map_or("modified since", String::as_str);
         let path = safe::visible_line(&path.to_string_lossy());
-        writeln!(stdout, "! {path} {would}skipped: {why}")?;
+        writeln!(stdout, "! {path} {would}skipped: {}", safe::visible_line(why))?;
     }
     if restored.changes.is_empty() {
         writeln!(stdout, "no files to restore")?;
@@ -154,9 +153,12 @@ fn tell(restored: &Restored, is_dry: bool) -> Result<Exit, Failure> {
         let s = if restored.untracked == 1 { "" } else { "s" };
         writeln!(stdout, "{} untracked command{s}; their file changes remain", restored.untracked)?;
     }
-    let modified: Vec<PathBuf> =
-        restored.conflicts.iter().filter(|path| !restored.lost.contains(path)).cloned().collect();
-    hint(&modified, restored.way, &restored.changes)?;
+    match restored.conflicts.first() {
+        Some(path) if restored.failed.contains_key(path) => {
+            writeln!(stderr(), "hint: {}", next_step_if_failed(restored.way))?;
+        }
+        _ => hint(&restored.conflicts, restored.way, &restored.changes)?,
+    }
     Ok(if restored.conflicts.is_empty() { Exit::Success } else { Exit::Failed })
 }
 

@@ -108,8 +108,7 @@ pub async fn moved(session: &Session, command: Command) -> anyhow::Result<Vec<St
 
 /// Which files going back or forward has moved, one line each; nothing of another fact.
 pub fn moved_by(fact: &Fact) -> Option<Vec<String>> {
-    let Fact::Rewound { way, changes, conflicts, lost, untracked, merged, .. } = fact else { return None };
-    let files = files(*way, changes, (conflicts, lost), merged, untracked.len());
+    let files = files(fact)?;
     let nothing = files.is_empty().then(|| "there were no files to restore".to_owned());
     Some(files.into_iter().chain(nothing).collect())
 }
@@ -143,6 +142,14 @@ pub fn next_step(file: &Path, way: Direction, changes: &[Change], merge: &str) -
     }
 }
 
+/// What a person can do about files that going back or forward could not write.
+pub fn next_step_if_failed(way: Direction) -> &'static str {
+    match way {
+        Direction::Undo => "once the reason is gone, `haft redo`, then `haft undo` once more",
+        Direction::Redo => "once the reason is gone, `haft redo` once more",
+    }
+}
+
 /// As one word of a shell.
 fn quoted(name: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "._/-+@%".contains(c);
@@ -152,13 +159,10 @@ fn quoted(name: &str) -> String {
     }
 }
 
-pub(super) fn files(
-    way: Direction,
-    changes: &[Change],
-    (conflicts, lost): (&[PathBuf], &[PathBuf]),
-    merged: &[PathBuf],
-    untracked: usize,
-) -> Vec<String> {
+/// The same without a line where no file was moved.
+pub(super) fn files(fact: &Fact) -> Option<Vec<String>> {
+    let Fact::Rewound { way, changes, conflicts, untracked, merged, failed, .. } = fact else { return None };
+    let untracked = untracked.len();
     let name = |path: &PathBuf| safe::visible_line(&path.to_string_lossy());
     let whole = changed::squash(changes);
     let moved = whole.iter().filter(|change| !conflicts.contains(&change.path));
@@ -167,16 +171,15 @@ pub(super) fn files(
         format!("{} {}{}", crate::diff::sign(change.kind()), name(&change.path), both(&change.path))
     });
     let kept = conflicts.iter().map(|path| {
-        let is_lost = lost.contains(path);
-        let why = if is_lost { "its saved content is missing or damaged" } else { "it was changed since" };
-        format!("! {} left alone: {why}", name(path))
+        let why = failed.get(path).map_or("it was changed since", String::as_str);
+        format!("! {} left alone: {}", name(path), safe::visible_line(why))
     });
-    let next = conflicts
-        .iter()
-        .find(|path| !lost.contains(path))
-        .map(|path| safe::text(&next_step(path, way, changes, MERGE_LEFT_ALONE)).into_owned());
+    let next = conflicts.first().map(|path| match failed.contains_key(path) {
+        true => next_step_if_failed(*way).to_owned(),
+        false => safe::text(&next_step(path, *way, changes, MERGE_LEFT_ALONE)).into_owned(),
+    });
     let s = if untracked == 1 { "" } else { "s" };
     let unknown = (untracked > 0)
         .then(|| format!("what {untracked} unconfined command{s} did to files was not recorded, and stays"));
-    moved.chain(kept).chain(next).chain(unknown).collect()
+    Some(moved.chain(kept).chain(next).chain(unknown).collect())
 }

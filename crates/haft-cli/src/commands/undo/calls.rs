@@ -11,6 +11,7 @@ use haft_present::{diff, safe, undo::sentence};
 use haft_terminal::Exit;
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeMap,
     io::{Write, stderr, stdout},
     path::PathBuf,
 };
@@ -65,10 +66,10 @@ fn dry(reopened: &Reopened, plan: UndoPlan, is_json: bool) -> Result<Exit, Failu
         way: Direction::Undo,
         changes: plan.changes,
         conflicts: plan.conflicts,
-        lost: Vec::new(),
         untracked: plan.untracked.len(),
         calls: plan.calls,
         merged: plan.merged,
+        failed: BTreeMap::new(),
         prompt: None,
         tasks: Vec::new(),
     };
