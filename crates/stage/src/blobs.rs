@@ -1,5 +1,6 @@
 //! Contents of files, each kept once, under its SHA-256.
 use crate::{
+    place::open_file,
     sparse::{self, Stop},
     sync::sync_system,
 };
@@ -31,6 +32,11 @@ impl Blobs {
     pub(crate) fn folder(&self) -> io::Result<&Path> {
         own_folder(&self.folder)?;
         Ok(&self.folder)
+    }
+
+    /// The folder of the notes of [`crate::access`], which need not exist.
+    pub(crate) fn notes(&self) -> PathBuf {
+        self.folder.join(".opened")
     }
 
     /// Keeps the contents of these files, whose states are known, synced. Nothing is written of what is kept already.
@@ -69,7 +75,12 @@ impl Blobs {
         }
         let mut copy = NamedTempFile::with_prefix_in(".blob-", self.folder()?)?;
         match state.kind() {
-            FileKind::File => sparse::copy(&File::open(source)?, copy.as_file_mut())?,
+            FileKind::File => {
+                let file = open_file(source).map_err(|error| {
+                    io::Error::new(error.kind(), format!("cannot read `{}`: {error}", source.display()))
+                })?;
+                sparse::copy(&file, copy.as_file_mut())?;
+            }
             FileKind::Link => fs::write(copy.path(), fs::read_link(source)?.as_os_str().as_bytes())?,
             FileKind::Folder => {}
         }

@@ -5,6 +5,7 @@
 //!
 //! How it works inside: `README.md` of this crate.
 
+mod access;
 mod attributes;
 mod blobs;
 mod local_stage;

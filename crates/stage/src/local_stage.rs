@@ -1,5 +1,6 @@
 //! A view made of private copies of the files that a call's effects name for writing.
 use crate::{
+    access::is_shut,
     attributes,
     blobs::Blobs,
     paths::resolve,
@@ -8,6 +9,7 @@ use crate::{
 };
 use haft_core::{Change, Confinement, Effect, FileKind, FileState, Tracking, View};
 use parking_lot::Mutex;
+use rustix::io::Errno;
 use std::{
     fs::{self, File},
     io,
@@ -232,6 +234,9 @@ impl View for Copies {
             if change.before == change.after {
                 continue;
             }
+            if change.before.is_none() || change.after.is_none() {
+                may_change_folder(&copy.real, &change.path)?;
+            }
             if change.before.is_none() {
                 let above = copy.real.ancestors().skip(1);
                 change.new_folders = above.take_while(|folder| !folder.exists()).count() as u32;
@@ -293,6 +298,17 @@ pub(crate) fn private_state(path: &Path) -> io::Result<State> {
         Err(error) => return Err(error),
     };
     if found.is_file() { state_of(&File::open(path)?) } else { Ok(State::Other) }
+}
+
+/// Fails if a tool may make or remove nothing in the folder of a file. A command could change the mode of that before.
+fn may_change_folder(path: &Path, name: &Path) -> io::Result<()> {
+    match path.ancestors().skip(1).find(|folder| folder.exists()) {
+        Some(folder) if is_shut(folder) => {
+            let error = io::Error::from(Errno::ACCESS);
+            Err(io::Error::new(error.kind(), format!("cannot write `{}`: {error}", name.display())))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn blocked(path: &Path) -> io::Error {

@@ -331,8 +331,8 @@ impl View for OverlayView {
     fn apply_bulk(&self) -> io::Result<()> {
         let Left { files, scratch, .. } = self.left();
         // What another command of the session put there meanwhile stays.
-        let _newer = scratch.apply(&self.confinement.tmp)?;
-        match files.apply(self.root())?.first() {
+        let _newer = scratch.apply(&self.blobs, &self.confinement.tmp)?;
+        match files.apply(&self.blobs, self.root())?.first() {
             None => Ok(()),
             Some(path) => Err(io::Error::other(format!(
                 "`{}` was changed by another process, or a link leads there, so it was left as it is",

@@ -23,6 +23,12 @@ use std::{
 /// With it, an owner can do all in a folder, and change its attributes.
 pub(crate) const OWNER: u32 = 0o700;
 
+/// Without it, an owner cannot read a file.
+pub(crate) const OWNER_READS: u32 = 0o400;
+
+/// The bits of a mode that can be set.
+const PERMISSIONS: u32 = 0o7_777;
+
 /// What lies under a name.
 #[derive(Debug, PartialEq)]
 pub(crate) enum State {
@@ -149,7 +155,7 @@ impl Place {
 
     /// The same for another name in the folder.
     pub(crate) fn look_at(&self, name: &OsStr) -> io::Result<(State, Option<File>)> {
-        Ok(match self.open(name)? {
+        Ok(match self.open_any(name)? {
             Opened::Absent => (State::Absent, None),
             Opened::Other => (State::Other, None),
             Opened::Link(target) => (State::Known(link_state(&target)?), None),
@@ -159,6 +165,56 @@ impl Place {
             }
             Opened::File(file) => (state_of(&file)?, Some(file)),
         })
+    }
+
+    /// Opens what lies there, for reading: a file, too, that its owner may not read.
+    pub(crate) fn open_any(&self, name: &OsStr) -> io::Result<Opened> {
+        match self.open(name) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                self.open_unreadable_file(name).map(Opened::File).map_err(|_| error)
+            }
+            opened => opened,
+        }
+    }
+
+    /// Makes it readable for a moment.
+    #[cfg(target_os = "linux")]
+    fn open_unreadable_file(&self, name: &OsStr) -> io::Result<File> {
+        let held = self.hold(name)?;
+        let mode = rustix::fs::fstat(&held)?.st_mode;
+        if !FileType::from_raw_mode(mode).is_file() {
+            return Err(Errno::ACCESS.into());
+        }
+        let path = format!("/proc/self/fd/{}", held.as_raw_fd());
+        let permit = |mode| rustix::fs::chmod(&path, Mode::from_raw_mode(mode & PERMISSIONS));
+        permit(mode | OWNER_READS)?;
+        let opened = File::open(&path);
+        permit(mode)?;
+        opened
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn open_unreadable_file(&self, _name: &OsStr) -> io::Result<File> {
+        Err(Errno::ACCESS.into())
+    }
+
+    /// Gives the file or folder that lies there a mode. A link is not followed.
+    pub(crate) fn set_mode(&self, name: &OsStr, mode: u32) -> rustix::io::Result<()> {
+        let mode = Mode::from_raw_mode(mode & PERMISSIONS);
+        #[cfg(target_os = "linux")]
+        {
+            let held = self.hold(name)?;
+            rustix::fs::chmod(format!("/proc/self/fd/{}", held.as_raw_fd()), mode)
+        }
+        #[cfg(not(target_os = "linux"))]
+        rustix::fs::chmodat(&self.folder, name, mode, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// What lies there, open for nothing but to be named.
+    #[cfg(target_os = "linux")]
+    fn hold(&self, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::openat(&self.folder, name, flags, Mode::empty())
     }
 
     /// Opens what lies under a name, for reading.
@@ -245,14 +301,12 @@ impl Place {
     /// Opens a folder that its owner may not read, and so makes it one that they may.
     #[cfg(target_os = "linux")]
     fn open_unreadable(&self, name: &OsStr) -> io::Result<File> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let held = File::from(rustix::fs::openat(&self.folder, name, flags, Mode::empty())?);
-        let mode = Mode::from_raw_mode(held.metadata()?.mode() | OWNER);
-        rustix::fs::chmod(format!("/proc/self/fd/{}", held.as_raw_fd()), mode)?;
+        let mode = self.stat(name).ok_or(Errno::NOENT)?.st_mode;
+        self.set_mode(name, mode | OWNER)?;
         Ok(self.open_folder(name)?)
     }
 
-    fn open_folder(&self, name: &OsStr) -> rustix::io::Result<File> {
+    pub(crate) fn open_folder(&self, name: &OsStr) -> rustix::io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         rustix::fs::openat(&self.folder, name, flags, Mode::empty()).map(File::from)
     }
@@ -264,6 +318,20 @@ impl Place {
 
     pub(crate) fn unlink(&self, name: &OsStr) -> rustix::io::Result<()> {
         rustix::fs::unlinkat(&self.folder, name, AtFlags::empty())
+    }
+}
+
+/// Opens a file for reading: one, too, that its owner may not read.
+pub(crate) fn open_file(path: &Path) -> io::Result<File> {
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => match Place::find(path) {
+            Ok(Lookup::Open(place)) => match place.open_any(&place.name)? {
+                Opened::File(file) => Ok(file),
+                _ => Err(error),
+            },
+            _ => Err(error),
+        },
+        opened => opened,
     }
 }
 

@@ -1,7 +1,22 @@
 //! Making changes real: each file from `before` to `after`, whole or not at all.
+//!
+//! The journal holds the changes before any of this begins, so at each instant a kill leaves a file in one of these states,
+//! and the next settling of the same changes recognizes all of them:
+//!
+//! | under its name | beside it ([`temp_names`]) | what it is |
+//! | --- | --- | --- |
+//! | `before` | nothing, or a beginning of `after` | not put in place yet |
+//! | `after` | nothing, or `before` | put in place |
+//! | an empty folder of ours, or one in which some files are | `before`, no folder | a file that becomes a folder |
+//! | a folder, with a mode between `before` and `after` | nothing | a folder that changes |
+//!
+//! Anything else is the work of another process, and stays. Nothing is removed before all that is new is in place, and an
+//! error until then takes everything back, the other way round. Folders that their owner may not change are open meanwhile:
+//! see [`crate::access`].
 mod folders;
 
 use crate::{
+    access::Access,
     blobs::Blobs,
     lock::Locks,
     place::{CreatedDirs, Lookup, Place, State},
@@ -42,14 +57,23 @@ impl Settling<'_> {
         Ok(paths.filter(|path| left.contains(*path)).cloned().collect())
     }
 
-    /// Of changes of different files: removes nothing before all that is new is there.
+    /// Of changes of different files.
     fn run(&self, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
+        let access = Access::open(self.blobs, self.workspace, changes)?;
+        let left = self.run_open(changes, &access)?;
+        access.close()?;
+        Ok(left)
+    }
+
+    /// Removes nothing before all that is new is there.
+    fn run_open(&self, changes: &[Change], access: &Access) -> io::Result<Vec<PathBuf>> {
         let (made, rest): (Vec<_>, Vec<_>) = changes.iter().partition(|change| makes_folder(change));
         let rest = self.still_below_folders(rest);
         let (gone, rest): (Vec<_>, Vec<_>) = rest.into_iter().partition(|change| removes_folder(change));
         let (removed, written): (Vec<_>, Vec<_>) =
             rest.into_iter().partition(|change| change.after.is_none());
-        let folders = self.make_folders(made)?;
+        let replacing = self.prepare_in_place_of_folders(&gone)?;
+        let mut folders = self.make_folders(made, access)?;
         let mut left = match self.write(&written) {
             Ok(left) => left,
             Err(error) => {
@@ -57,7 +81,12 @@ impl Settling<'_> {
                 return Err(error);
             }
         };
-        left.extend(folders.finish()?);
+        if let Err(error) = folders.finish(self.blobs, access) {
+            self.take_back(&written);
+            folders.take_back();
+            return Err(error);
+        }
+        left.extend(folders.left);
         // What was left may be what is to be removed, under another name: it must not be gone from both.
         if !left.is_empty() {
             left.extend(self.not_gone(&[removed, gone].concat())?);
@@ -66,7 +95,7 @@ impl Settling<'_> {
         for batch in removed.chunks(MAX_PREPARED) {
             left.extend(self.batch(batch)?);
         }
-        left.extend(self.remove_folders(gone)?);
+        left.extend(self.remove_folders(gone, replacing)?);
         self.remove_emptied(&removed);
         Ok(left)
     }
@@ -78,17 +107,20 @@ impl Settling<'_> {
             match self.batch(batch) {
                 Ok(more) => left.extend(more),
                 Err(error) => {
-                    let back: Vec<Change> =
-                        changes[..number * MAX_PREPARED].iter().map(|change| change.inverse()).collect();
-                    for batch in back.iter().collect::<Vec<_>>().chunks(MAX_PREPARED) {
-                        // A change that cannot be taken back shows in the next comparison.
-                        let _best_effort = self.batch(batch);
-                    }
+                    self.take_back(&changes[..number * MAX_PREPARED]);
                     return Err(error);
                 }
             }
         }
         Ok(left)
+    }
+
+    fn take_back(&self, changes: &[&Change]) {
+        let back: Vec<Change> = changes.iter().map(|change| change.inverse()).collect();
+        for batch in back.iter().collect::<Vec<_>>().chunks(MAX_PREPARED) {
+            // A change that cannot be taken back shows in the next comparison.
+            let _best_effort = self.batch(batch);
+        }
     }
 
     /// All of them, or after an error none.
@@ -125,14 +157,11 @@ impl Settling<'_> {
         if self.is_others(change) && now.is(&change.after) {
             return Ok(Plan::Left);
         }
-        if now.is(&change.after) {
+        if now.is(&change.after) || !now.is(&change.before) {
             if let (Some(place), true) = (&place, change.before != change.after) {
                 temp_names::tidy(self.blobs, change, place);
             }
-            return Ok(Plan::Settled);
-        }
-        if !now.is(&change.before) {
-            return Ok(Plan::Left);
+            return Ok(if now.is(&change.after) { Plan::Settled } else { Plan::Left });
         }
         let mut made = CreatedDirs::default();
         let place = place.map_or_else(|| Place::make(&path, &mut made), Ok)?;
@@ -230,3 +259,6 @@ fn sync_folders(steps: &[Step<'_>]) -> io::Result<()> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

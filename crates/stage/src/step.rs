@@ -1,5 +1,9 @@
-//! One file or link on its way from `before` to `after`: prepared beside it, put in place in one step, and taken back where
-//! that step met something else than `before`.
+//! One file, link or folder on its way from `before` to `after`: prepared beside it, put in place in one step, and taken back
+//! where that step met something else than `before`.
+//!
+//! What is replaced is never gone: it lies under its own name or under the temporary one beside it until the step is dropped.
+//! A file that becomes a folder is exchanged for an empty one, and lies beside that until all is there that belongs into it.
+//! A folder that becomes a file is exchanged for that once it is empty.
 use crate::{
     attributes,
     blobs::Blobs,
@@ -25,7 +29,7 @@ pub(crate) struct Step<'a> {
     /// A name of our own beside the file.
     beside: OsString,
     holds: TempState,
-    /// What is to be put in place, where it is a file.
+    /// What is to be put in place, where it is a file or a folder. Locked for as long as it is open.
     content: Option<File>,
     /// The number of what is to be put in place.
     own: Option<u64>,
@@ -83,8 +87,11 @@ impl<'a> Step<'a> {
                 let target = blobs.content(&link.hash)?;
                 (temp_names::create_link(change, &place, &target)?, TempState::Ours, None)
             }
-            Some(_) => {
-                let (name, file) = temp_names::create(change, &place)?;
+            Some(state) => {
+                let (name, file) = match state.kind() {
+                    FileKind::Folder => temp_names::create_folder(change, &place)?,
+                    _ => temp_names::create(change, &place)?,
+                };
                 (name, TempState::Ours, Some(file))
             }
             None => (temp_names::free(change, &place)?, TempState::Nothing, None),
@@ -93,7 +100,27 @@ impl<'a> Step<'a> {
         Ok(Self { change, place, beside, holds, content, own, old: None, made, is_done: false })
     }
 
+    /// Takes up what a killed process had begun: the file lies beside, and an empty folder in its place, or nothing where the
+    /// file system cannot exchange them. `None` if it does not, or if that process lives.
+    pub(crate) fn adopt(change: &'a Change, place: Place) -> io::Result<Option<Self>> {
+        let Some(beside) = temp_names::find_before(change, &place)? else { return Ok(None) };
+        if place.inode_of(&place.name).is_none() {
+            place.make_folder(&place.name)?;
+        }
+        let Some(folder) = temp_names::hold_folder(&place, &place.name)? else { return Ok(None) };
+        let (own, made) = (place.inode_of(&place.name), CreatedDirs::default());
+        let (holds, content) = (TempState::Before, Some(folder));
+        Ok(Some(Self { change, place, beside, holds, content, own, old: None, made, is_done: true }))
+    }
+
+    fn makes_folder(&self) -> bool {
+        self.change.after.as_ref().is_some_and(|after| after.kind() == FileKind::Folder)
+    }
+
     fn write(&mut self, blobs: &Blobs, after: &FileState, old: Option<&File>) -> io::Result<()> {
+        if self.makes_folder() {
+            return Ok(());
+        }
         let Some(file) = &mut self.content else { return Ok(()) };
         blobs.copy_to(&after.hash, file)?;
         match (old, &after.attributes) {
@@ -144,6 +171,41 @@ impl<'a> Step<'a> {
         })
     }
 
+    /// Puts a file or link in the place of a folder in which nothing is, or of nothing.
+    pub(crate) fn replace_folder(&mut self) -> io::Result<Committed> {
+        if !self.place.is_reached() {
+            return Ok(Committed::Left);
+        }
+        self.is_done = match self.place.rename(&self.beside, &self.place.name, RenameFlags::EXCHANGE) {
+            Ok(()) => self.remove_replaced_folder()?,
+            Err(Errno::NOENT) => self.create()?,
+            // Some cannot rename a folder.
+            Err(error) if is_unknown(error) || error == Errno::XDEV => {
+                self.place.remove_folder(&self.place.name)?;
+                self.create()?
+            }
+            Err(error) => return Err(error.into()),
+        };
+        Ok(if self.is_done { Committed::Done } else { Committed::Left })
+    }
+
+    /// The folder lies beside what took its place. One in which something is goes back.
+    fn remove_replaced_folder(&mut self) -> io::Result<bool> {
+        match self.place.remove_folder(&self.beside) {
+            Ok(()) => {
+                self.holds = TempState::Nothing;
+                Ok(true)
+            }
+            Err(error) => {
+                self.exchange_back()?;
+                match error {
+                    Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR => Ok(false),
+                    error => Err(error.into()),
+                }
+            }
+        }
+    }
+
     /// As it was before [`Step::commit`], if that can be.
     pub(crate) fn take_back(&mut self) -> io::Result<()> {
         if !std::mem::take(&mut self.is_done) {
@@ -186,6 +248,10 @@ impl<'a> Step<'a> {
             let next = self.place.inode_of(&self.beside);
             match self.place.rename(&self.beside, &self.place.name, RenameFlags::EXCHANGE) {
                 Err(Errno::NOENT) => return self.put_back(),
+                Err(error) if is_unknown(error) && self.makes_folder() => {
+                    self.place.remove_folder(&self.place.name)?;
+                    return self.put_back();
+                }
                 exchanged => exchanged?,
             }
             if self.place.inode_of(&self.beside) == put_in {
@@ -202,9 +268,30 @@ impl<'a> Step<'a> {
         if !self.is_before(&self.place.name)? {
             return Ok(false);
         }
+        if self.makes_folder() {
+            return self.write_folder_over();
+        }
         self.place.rename_over(&self.beside, &self.place.name)?;
         self.holds = TempState::Nothing;
         Ok(true)
+    }
+
+    /// A folder cannot be renamed over a file, so that goes beside it first.
+    fn write_folder_over(&mut self) -> io::Result<bool> {
+        self.place.remove_folder(&self.beside)?;
+        self.holds = TempState::Nothing;
+        if !self.remove()? {
+            return Ok(false);
+        }
+        let made = self.place.make_folder(&self.place.name).map_err(io::Error::from);
+        let held = made.and_then(|()| temp_names::hold_folder(&self.place, &self.place.name));
+        match held {
+            Ok(folder) => {
+                (self.own, self.content) = (self.place.inode_of(&self.place.name), folder);
+                Ok(true)
+            }
+            Err(error) => self.put_back().and(Err(error)),
+        }
     }
 
     fn create(&mut self) -> io::Result<bool> {
@@ -312,7 +399,9 @@ impl<'a> Step<'a> {
 
 impl Drop for Step<'_> {
     fn drop(&mut self) {
-        if matches!(self.holds, TempState::Ours | TempState::Before) {
+        if self.holds == TempState::Ours && self.makes_folder() {
+            let _another_process_uses_it = self.place.remove_folder(&self.beside);
+        } else if matches!(self.holds, TempState::Ours | TempState::Before) {
             let _already_gone = self.place.unlink(&self.beside);
         }
         self.made.is_used = self.is_done;

@@ -5,7 +5,7 @@ use crate::{
     place::{Place, State},
 };
 use haft_core::{Change, FileKind, FileState, Hash};
-use rustix::io::Errno;
+use rustix::{fs::FileType, io::Errno};
 use std::{
     ffi::{OsStr, OsString},
     fs::{File, TryLockError},
@@ -64,6 +64,41 @@ pub(crate) fn create_link(change: &Change, place: &Place, target: &[u8]) -> io::
     Err(none_free())
 }
 
+/// A folder of a name that nothing had, open and locked like a file.
+pub(crate) fn create_folder(change: &Change, place: &Place) -> io::Result<(OsString, File)> {
+    for name in names(change) {
+        match place.make_folder(&name) {
+            Err(Errno::EXIST) => continue,
+            made => made?,
+        }
+        // Another process may have removed it between these calls.
+        if let Some(folder) = hold_folder(place, &name)? {
+            return Ok((name, folder));
+        }
+    }
+    Err(none_free())
+}
+
+/// Opens and locks a folder; `None` if it is gone, or belongs to a process that lives.
+pub(crate) fn hold_folder(place: &Place, name: &OsStr) -> io::Result<Option<File>> {
+    let folder = match place.open_folder(name) {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+        opened => opened?,
+    };
+    let is_ours = !matches!(folder.try_lock(), Err(TryLockError::WouldBlock));
+    Ok((is_ours && place.inode_of(name) == Some(folder.metadata()?.ino())).then_some(folder))
+}
+
+/// The name beside the file under which a process that was killed over this change left the old content.
+pub(crate) fn find_before(change: &Change, place: &Place) -> io::Result<Option<OsString>> {
+    for name in names(change).take_while(|name| place.inode_of(name).is_some()) {
+        if place.look_at(&name)?.0.is(&change.before) {
+            return Ok(Some(name));
+        }
+    }
+    Ok(None)
+}
+
 fn none_free() -> io::Error {
     io::Error::new(io::ErrorKind::AlreadyExists, "all names beside it are taken")
 }
@@ -71,10 +106,22 @@ fn none_free() -> io::Error {
 /// Removes what a process left that was killed over this change.
 pub(crate) fn tidy(blobs: &Blobs, change: &Change, place: &Place) {
     for name in names(change).take_while(|name| place.inode_of(name).is_some()) {
-        if matches!(is_left_over(blobs, change, place, &name), Ok(true)) {
-            let _somebody_else_did = place.unlink(&name);
+        if is_folder(place, &name) {
+            let _in_use = is_about_folder(change).then(|| place.remove_folder(&name));
+        } else if matches!(is_left_over(blobs, change, place, &name), Ok(true)) {
+            let _another_process_did = place.unlink(&name);
         }
     }
+}
+
+fn is_folder(place: &Place, name: &OsStr) -> bool {
+    place.stat(name).is_some_and(|found| FileType::from_raw_mode(found.st_mode).is_dir())
+}
+
+/// Only such a change has a folder beside the file. One in which something is stays.
+fn is_about_folder(change: &Change) -> bool {
+    let states = [&change.before, &change.after].into_iter().flatten();
+    states.into_iter().any(|state| state.kind() == FileKind::Folder)
 }
 
 /// Whether it is unlocked, and is the old content or a beginning of the new one. Anything else may be a file of the

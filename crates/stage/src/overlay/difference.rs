@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     attributes,
+    place::open_file,
     sparse::{self, Stop},
 };
 use bulk::{PutOff, weight};
@@ -16,7 +17,7 @@ use haft_core::{Bulk, Change, FileState, Hash};
 use std::{
     collections::{BTreeSet, HashSet},
     ffi::OsString,
-    fs::{self, File, Metadata},
+    fs::{self, Metadata},
     io,
     os::unix::{
         ffi::OsStrExt,
@@ -149,7 +150,7 @@ impl<'a> Difference<'a> {
                 all.extend(names(lower)?);
             }
             if is_there {
-                all.extend(names(&real)?);
+                all.extend(names(&real).map_err(|error| not_read(path, error))?);
             }
         }
         let child = |name: OsString| {
@@ -194,7 +195,7 @@ impl<'a> Difference<'a> {
             Seen::Absent => self.removed(path, found),
             Seen::File(file) => {
                 let Some(before) = self.before(path, found)? else { return Ok(()) };
-                let after = self.state_of_changed(path, &file)?;
+                let after = self.state(path, &file)?;
                 self.changed(path, before, Some((file, after)))
             }
             Seen::Folder(folder) => {
@@ -230,7 +231,7 @@ impl<'a> Difference<'a> {
         let real = self.root.join(path);
         if found.is_dir() {
             let others = self.others.len();
-            for name in names(&real)? {
+            for name in names(&real).map_err(|error| not_read(path, error))? {
                 let path = path.join(name);
                 let found = look(&self.root.join(&path))?;
                 self.removed(&path, found)?;
@@ -245,18 +246,6 @@ impl<'a> Difference<'a> {
             return Ok(Some(None));
         }
         self.state(path, &real).map(|state| Some(Some(state)))
-    }
-
-    /// Of a file that only this view shows. A command may have left it so that its owner may not read it.
-    fn state_of_changed(&mut self, path: &Path, file: &Path) -> io::Result<FileState> {
-        match self.state(path, file) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                let permissions = fs::metadata(file)?.mode();
-                fs::set_permissions(file, fs::Permissions::from_mode(permissions | 0o400))?;
-                Ok(FileState { mode: permissions & 0o7777, ..self.state(path, file)? })
-            }
-            state => state,
-        }
     }
 
     /// Of the file or link `lies`, which the view or the workspace shows at `path`.
@@ -276,7 +265,8 @@ impl<'a> Difference<'a> {
             );
             return Err(io::Error::other(why));
         }
-        let state = FileState::file(sparse::hash(&File::open(lies)?, self.stop)?, found.mode());
+        let file = open_file(lies).map_err(|error| not_read(path, error))?;
+        let state = FileState::file(sparse::hash(&file, self.stop)?, found.mode());
         Ok(state.with_attributes(attributes::at(lies)))
     }
 
@@ -304,6 +294,10 @@ impl<'a> Difference<'a> {
         }
         Ok(())
     }
+}
+
+fn not_read(path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot read `{}`: {error}", path.display()))
 }
 
 /// A command renamed a folder in which `hidden` lies.

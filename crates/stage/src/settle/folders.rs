@@ -1,12 +1,17 @@
 //! Folders that are made, removed, or get other permissions.
-use super::{Settling, named};
+use super::{Settling, named, sync_contents, sync_folders};
 use crate::{
+    access::Access,
+    blobs::Blobs,
     place::{CreatedDirs, Lookup, OWNER, Place, State},
+    step::{Committed, Step},
     sync::sync_systems,
+    temp_names,
 };
 use haft_core::{Change, FileKind, FileState};
 use rustix::io::Errno;
 use std::{
+    collections::HashMap,
     fs::File,
     io,
     path::{Path, PathBuf},
@@ -15,16 +20,15 @@ use std::{
 /// Folders that were made or found, until all that belongs into them is there.
 #[derive(Default)]
 pub(super) struct Folders<'a> {
-    /// Those that were made, from above to below.
-    made: Vec<Place>,
+    /// Those that were made where nothing was, from above to below, each with its number.
+    made: Vec<(PathBuf, u64)>,
+    /// Those that were made in place of files and links, which lie beside them.
+    replaced: Vec<Step<'a>>,
     /// What would keep us from writing in them, or pass to what we write.
-    later: Vec<(Place, &'a FileState)>,
+    later: Vec<(PathBuf, u64, &'a FileState)>,
     /// Neither as before nor as after.
     pub(super) left: Vec<PathBuf>,
 }
-
-/// Without it, an owner can change nothing in a folder.
-const OWNER_WRITES: u32 = 0o200;
 
 /// What becomes of a change while it is settled.
 enum Done {
@@ -50,11 +54,15 @@ fn is_folder(state: &Option<FileState>) -> bool {
 
 impl Settling<'_> {
     /// Makes those that are missing, from above to below.
-    pub(super) fn make_folders<'a>(&self, mut changes: Vec<&'a Change>) -> io::Result<Folders<'a>> {
+    pub(super) fn make_folders<'a>(
+        &self,
+        mut changes: Vec<&'a Change>,
+        access: &Access,
+    ) -> io::Result<Folders<'a>> {
         changes.sort_by(|one, other| one.path.cmp(&other.path));
         let mut folders = Folders::default();
         for change in changes {
-            match self.make_folder(change, &mut folders) {
+            match self.make_folder(change, &mut folders, access) {
                 Ok(Done::Settled) => {}
                 Ok(Done::Left) => folders.left.push(change.path.clone()),
                 Err(error) => {
@@ -66,7 +74,12 @@ impl Settling<'_> {
         Ok(folders)
     }
 
-    fn make_folder<'a>(&self, change: &'a Change, folders: &mut Folders<'a>) -> io::Result<Done> {
+    fn make_folder<'a>(
+        &self,
+        change: &'a Change,
+        folders: &mut Folders<'a>,
+        access: &Access,
+    ) -> io::Result<Done> {
         let (Some(after), path) = (&change.after, self.workspace.join(&change.path)) else {
             return Ok(Done::Settled);
         };
@@ -81,50 +94,135 @@ impl Settling<'_> {
             }
             Lookup::Open(place) => place,
         };
-        match (place.look()?.0, &change.before) {
-            (now, _) if now.is(&change.after) => return Ok(Done::Settled),
-            _ if only_compares => return Ok(Done::Left),
-            (State::Absent, before) if is_folder(before) => return Ok(Done::Left),
-            (State::Absent, _) => folders.make(place, after)?,
-            // It may be ours: a process that was killed had made it, or a file needed it.
-            (now, None) if now.is_folder() => folders.bring(place, after)?,
-            (State::Known(now), Some(before)) if is_on_the_way(&now, before, after) => {
-                folders.bring(place, after)?;
-            }
-            (now, before) if now.is(before) => {
-                let gone = Change { after: None, ..change.clone() };
-                if !self.batch(&[&gone])?.is_empty() {
-                    return Ok(Done::Left);
+        match (folder_as_it_was(&place, access)?, &change.before) {
+            (now, _) if now.is(&change.after) => {
+                if !only_compares {
+                    temp_names::tidy(self.blobs, change, &place);
                 }
-                folders.make(place, after)?;
+                return Ok(Done::Settled);
+            }
+            _ if only_compares => return Ok(Done::Left),
+            (State::Known(now), Some(before)) if is_on_the_way(&now, before, after) => {
+                folders.finish_later(&place, path, after);
+            }
+            // It may be ours: a process that was killed had made it, or a file needed it.
+            (now, None) if now.is_folder() => folders.finish_later(&place, path, after),
+            (State::Absent, None) => folders.make(&place, path, after)?,
+            (_, before) if is_folder(before) => return Ok(Done::Left),
+            (now, before) if now.is(before) => return self.replace_file(change, after, place, folders),
+            (now, _) if now.is_folder() || now == State::Absent => {
+                return self.go_on_replacing(change, after, place, folders, now == State::Absent);
             }
             _ => return Ok(Done::Left),
         }
         Ok(Done::Settled)
     }
 
+    /// Puts an empty folder in place of a file or link, in one step.
+    fn replace_file<'a>(
+        &self,
+        change: &'a Change,
+        after: &'a FileState,
+        place: Place,
+        folders: &mut Folders<'a>,
+    ) -> io::Result<Done> {
+        let path = place.above.join(&place.name);
+        let mut step = Step::prepare(self.blobs, change, place, CreatedDirs::default(), None)?;
+        let lock = self.locks.take(self.workspace)?;
+        let done = step.commit()?;
+        drop(lock);
+        match done {
+            Committed::Done => {
+                folders.finish_later(step.place(), path, after);
+                folders.replaced.push(step);
+                Ok(Done::Settled)
+            }
+            Committed::Found => Ok(Done::Settled),
+            Committed::Left => Ok(Done::Left),
+        }
+    }
+
+    /// The same where a killed process had begun it.
+    fn go_on_replacing<'a>(
+        &self,
+        change: &'a Change,
+        after: &'a FileState,
+        place: Place,
+        folders: &mut Folders<'a>,
+        is_gone: bool,
+    ) -> io::Result<Done> {
+        let path = place.above.join(&place.name);
+        // The first time it is the work of another process.
+        let begun = if self.is_first { None } else { Step::adopt(change, place.again()?)? };
+        match begun {
+            Some(step) => {
+                folders.finish_later(step.place(), path, after);
+                folders.replaced.push(step);
+            }
+            None if is_gone => folders.make(&place, path, after)?,
+            None => return Ok(Done::Left),
+        }
+        Ok(Done::Settled)
+    }
+
+    /// What is put in place of folders, written beside them: if there is no room for it, nothing was removed.
+    pub(super) fn prepare_in_place_of_folders<'a>(&self, gone: &[&'a Change]) -> io::Result<Vec<Step<'a>>> {
+        let mut steps = Vec::new();
+        for change in gone.iter().filter(|change| change.after.is_some()) {
+            let prepare = || match Place::find(&self.workspace.join(&change.path))? {
+                Lookup::Open(place) => {
+                    let now = place.look()?.0;
+                    let is_ours = now.is_folder() || now == State::Absent;
+                    is_ours
+                        .then(|| Step::prepare(self.blobs, change, place, CreatedDirs::default(), None))
+                        .transpose()
+                }
+                Lookup::Blocked | Lookup::Missing => Ok(None),
+            };
+            steps.extend(prepare().map_err(|error| named(change, error))?);
+        }
+        if !steps.is_empty() {
+            sync_contents(&steps)?;
+        }
+        Ok(steps)
+    }
+
     /// Those that are not done already because something else took the place of the folder above.
     pub(super) fn still_below_folders<'a>(&self, changes: Vec<&'a Change>) -> Vec<&'a Change> {
         let is_replaced = |change: &&&Change| {
-            removes_folder(change)
-                && change.after.is_some()
-                && matches!(Place::find(&self.workspace.join(&change.path)), Ok(Lookup::Open(place))
-                    if place.look().is_ok_and(|(now, _)| now.is(&change.after)))
+            let Ok(Lookup::Open(place)) = Place::find(&self.workspace.join(&change.path)) else {
+                return false;
+            };
+            let is_done = place.look().is_ok_and(|(now, _)| now.is(&change.after));
+            if is_done {
+                temp_names::tidy(self.blobs, change, &place);
+            }
+            is_done
         };
-        let replaced: Vec<&Path> = changes.iter().filter(is_replaced).map(|change| &*change.path).collect();
+        let may_be = |change: &&&Change| removes_folder(change) && change.after.is_some();
+        let replaced: Vec<&Path> =
+            changes.iter().filter(may_be).filter(is_replaced).map(|change| &*change.path).collect();
         let is_below = |change: &&Change| replaced.iter().any(|above| change.path.starts_with(above));
         changes.into_iter().filter(|change| !is_below(change)).collect()
     }
 
     /// Removes those in which nothing is, from below to above, and puts what takes their place there. Gives those that
     /// were left.
-    pub(super) fn remove_folders(&self, mut changes: Vec<&Change>) -> io::Result<Vec<PathBuf>> {
+    pub(super) fn remove_folders(
+        &self,
+        mut changes: Vec<&Change>,
+        mut replacing: Vec<Step<'_>>,
+    ) -> io::Result<Vec<PathBuf>> {
         changes.sort_by(|one, other| other.path.cmp(&one.path));
         let mut left = Vec::new();
         for change in changes {
-            if let Done::Left = self.remove_folder(change).map_err(|error| named(change, error))? {
+            let step = replacing.iter_mut().find(|step| step.change.path == change.path);
+            if let Done::Left = self.remove_folder(change, step).map_err(|error| named(change, error))? {
                 left.push(change.path.clone());
             }
+        }
+        if !replacing.is_empty() {
+            sync_folders(&replacing)?;
         }
         Ok(left)
     }
@@ -142,26 +240,44 @@ impl Settling<'_> {
         }
     }
 
-    fn remove_folder(&self, change: &Change) -> io::Result<Done> {
+    fn remove_folder(&self, change: &Change, step: Option<&mut Step<'_>>) -> io::Result<Done> {
         let place = match Place::find(&self.workspace.join(&change.path))? {
             Lookup::Blocked => return Ok(Done::Left),
             Lookup::Missing => return Ok(if change.after.is_none() { Done::Settled } else { Done::Left }),
             Lookup::Open(place) => place,
         };
-        match place.look()?.0 {
-            now if now.is(&change.after) => return Ok(Done::Settled),
-            State::Absent => {}
-            now if now.is_folder() => match place.remove_folder(&place.name) {
-                Err(Errno::NOTEMPTY | Errno::EXIST) => return Ok(Done::Left),
-                removed => removed?,
-            },
-            State::Known(_) | State::Other => return Ok(Done::Left),
+        match (place.look()?.0, step) {
+            (now, _) if now.is(&change.after) => {
+                temp_names::tidy(self.blobs, change, &place);
+                Ok(Done::Settled)
+            }
+            (now, Some(step)) if now.is_folder() || now == State::Absent => {
+                let lock = self.locks.take(self.workspace)?;
+                let done = step.replace_folder()?;
+                drop(lock);
+                step.tidy(self.blobs);
+                Ok(if matches!(done, Committed::Left) { Done::Left } else { Done::Settled })
+            }
+            (now, None) if now.is_folder() && change.after.is_none() => {
+                match place.remove_folder(&place.name) {
+                    Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(Done::Left),
+                    removed => removed.map(|()| Done::Settled).map_err(Into::into),
+                }
+            }
+            _ => Ok(Done::Left),
         }
-        let Some(after) = &change.after else { return Ok(Done::Settled) };
-        let new =
-            Change { path: change.path.clone(), before: None, after: Some(after.clone()), new_folders: 0 };
-        Ok(if self.batch(&[&new])?.is_empty() { Done::Settled } else { Done::Left })
     }
+}
+
+/// What lies there; a folder with the mode that it had before it was opened.
+fn folder_as_it_was(place: &Place, access: &Access) -> io::Result<State> {
+    Ok(match place.look()?.0 {
+        State::Known(now) if now.kind() == FileKind::Folder => {
+            let mode = place.stat(&place.name).and_then(|found| access.mode_of(&found));
+            State::Known(FileState { mode: mode.unwrap_or(now.mode), ..now })
+        }
+        now => now,
+    })
 }
 
 /// Whether a folder is as it was, or partly as it is to be: a process that was killed had begun.
@@ -178,41 +294,56 @@ fn is_on_the_way(now: &FileState, before: &FileState, after: &FileState) -> bool
 
 impl<'a> Folders<'a> {
     /// For us alone until all that belongs into it is there.
-    fn make(&mut self, place: Place, state: &'a FileState) -> io::Result<()> {
+    fn make(&mut self, place: &Place, path: PathBuf, state: &'a FileState) -> io::Result<()> {
         place.make_folder(&place.name)?;
-        let again = place.again()?;
-        self.made.push(place);
-        self.later.push((again, state));
+        self.made.extend(place.inode_of(&place.name).map(|inode| (path.clone(), inode)));
+        self.finish_later(place, path, state);
         Ok(())
     }
 
-    fn bring(&mut self, place: Place, state: &'a FileState) -> io::Result<()> {
-        let may_write = state.permissions() & OWNER_WRITES != 0;
-        match &state.attributes {
-            None if may_write => return place.set_state(&place.name, state),
-            Some(_) if may_write => {
-                place.set_state(&place.name, &FileState::folder(state.permissions() | OWNER))?;
+    fn finish_later(&mut self, place: &Place, path: PathBuf, state: &'a FileState) {
+        self.later.extend(place.inode_of(&place.name).map(|inode| (path, inode, state)));
+    }
+
+    /// All that belongs into them is there. A mode that would keep us from removing files in them comes at the end of all.
+    pub(super) fn finish(&mut self, blobs: &Blobs, access: &Access) -> io::Result<()> {
+        // One of each file system is enough to sync it.
+        let mut above = HashMap::new();
+        for (path, inode, state) in self.later.iter().rev() {
+            let Some(place) = still_there(path, *inode)? else { continue };
+            let open = FileState { mode: state.mode | OWNER, ..(*state).clone() };
+            place.set_state(&place.name, &open).map_err(|error| {
+                io::Error::new(error.kind(), format!("cannot write `{}`: {error}", path.display()))
+            })?;
+            if let Some(found) = place.stat(&place.name) {
+                access.finally(path.clone(), &found, state.mode);
+                above.entry(found.st_dev).or_insert_with(|| File::from(place.folder));
             }
-            _ => {}
         }
-        self.later.push((place, state));
+        sync_systems(above.values())?;
+        for step in std::mem::take(&mut self.replaced) {
+            step.tidy(blobs);
+        }
         Ok(())
     }
 
-    /// All that belongs into them is there.
-    pub(super) fn finish(self) -> io::Result<Vec<PathBuf>> {
-        for (place, state) in self.later.iter().rev() {
-            place.set_state(&place.name, state)?;
-        }
-        let above = self.made.iter().map(|place| place.folder.try_clone().map(File::from));
-        sync_systems(&above.collect::<io::Result<Vec<File>>>()?)?;
-        Ok(self.left)
-    }
-
-    /// Removes what was made.
+    /// Removes what was made, and puts back what it replaced.
     pub(super) fn take_back(self) {
-        for place in self.made.iter().rev() {
-            let _others_use_it = place.remove_folder(&place.name);
+        for (path, inode) in self.made.iter().rev() {
+            if let Ok(Some(place)) = still_there(path, *inode) {
+                let _others_use_it = place.remove_folder(&place.name);
+            }
+        }
+        for mut step in self.replaced.into_iter().rev() {
+            // A change that cannot be taken back shows in the next comparison.
+            let _best_effort = step.take_back();
         }
     }
+}
+
+fn still_there(path: &Path, inode: u64) -> io::Result<Option<Place>> {
+    Ok(match Place::find(path)? {
+        Lookup::Open(place) if place.inode_of(&place.name) == Some(inode) => Some(place),
+        Lookup::Open(_) | Lookup::Missing | Lookup::Blocked => None,
+    })
 }

@@ -126,3 +126,23 @@ fn a_file_that_was_only_touched_is_replaced() {
     drop(step);
     assert_eq!(ground.found(), (Some("new".into()), 1));
 }
+
+#[test]
+fn a_file_system_that_cannot_exchange_is_served_for_folders_too() {
+    let ground = Ground::new(Some("old"));
+    let change = Change { after: Some(FileState::folder(0o755)), ..ground.change(Some("old"), None) };
+    let mut step = ground.step(&change);
+    assert!(step.write_over().unwrap());
+    assert!(ground.file.is_dir() && ground.found().1 == 2);
+    step.is_done = true;
+    step.take_back().unwrap();
+    drop(step);
+    assert_eq!(ground.found(), (Some("old".into()), 1));
+    // A folder of another process.
+    let mut step = ground.step(&change);
+    fs::remove_file(&ground.file).unwrap();
+    fs::create_dir(&ground.file).unwrap();
+    assert!(!step.write_over().unwrap());
+    drop(step);
+    assert!(ground.file.is_dir() && ground.found().1 == 1);
+}

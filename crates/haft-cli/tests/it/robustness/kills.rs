@@ -299,3 +299,59 @@ fn killed_at_any_step_a_session_loses_nothing_and_does_nothing_twice() {
     };
     all_go_on(seed(), STEPS.map(part).into());
 }
+
+/// Everything in the workspace, folders too, with its mode.
+fn tree(place: &Place) -> String {
+    let find = "find . -printf '%P %y %m %l\\n' | sort; find . -type f | sort | xargs cat";
+    let listed = Command::new("sh").args(["-c", find]).current_dir(place.work()).output().unwrap();
+    String::from_utf8(listed.stdout).unwrap()
+}
+
+// C02, C18: one thing takes the place of another
+#[test]
+fn killed_while_files_become_folders_and_folders_files_a_session_finishes_the_call() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        return haft_testing::left_out("what is killed at each step: there is no `strace` here");
+    }
+    let setup = "echo precious >A; mkdir b D e; echo b >b/1; ln -s b L; echo 1 >D/1; for n in 1 2 3; do echo $n >e/$n; done";
+    let script = "rm A; mkdir A; echo in >A/in; rm L; mkdir L; echo in >L/in; chmod 750 L; rm -r D; echo f >D; rm -r e; mkdir e; echo z >e/z";
+    let sh = |place: &Place, script: &str| {
+        let ran = Command::new("sh").args(["-ec", script]).current_dir(place.work()).status().unwrap();
+        assert!(ran.success(), "{script}");
+    };
+    let expected = Place::new();
+    sh(&expected, setup);
+    let before = tree(&expected);
+    sh(&expected, script);
+    let after = tree(&expected);
+    // Those that only `haft` makes here, and every how many of them.
+    for (calls, stride) in [("renameat2", 1), ("fchmod", 1), ("fsync,syncfs", 1), ("openat2", 5)] {
+        let mut settled = 0;
+        for count in (1..).step_by(stride) {
+            let place = Place::new();
+            sh(&place, setup);
+            let model = place.script("m", &[call_of(script), json!({"say": "done"})]);
+            let options = ["--model", &model, "--permission", "full", "--sandbox", "require"];
+            let begun = place.haft(&[&["run", "go"], &options[..]].concat());
+            let begun = When::Step(calls, count).prepared(begun).output().unwrap();
+            if begun.status.success() {
+                break;
+            }
+            // What was not recorded was not begun.
+            if !journal(&place).is_some_and(|text| text.contains("\"staged\"")) {
+                assert_eq!(tree(&place), before, "{calls} {count}");
+                continue;
+            }
+            settled += 1;
+            let resumed = place.run(&[&["resume", "--last"], &options[..]].concat());
+            assert_eq!((resumed.code, tree(&place)), (0, after.clone()), "{calls} {count}: {resumed:?}");
+            let undone = place.run(&["undo"]);
+            assert_eq!((undone.code, tree(&place)), (0, before.clone()), "{calls} {count}: {undone:?}");
+        }
+        assert!(settled > 0, "{calls}");
+    }
+}
+
+fn call_of(command: &str) -> Value {
+    json!({"calls": [call("bash", json!({"command": command}))]})
+}

@@ -1,5 +1,6 @@
 //! Commands in a view of the workspace: what people see of them through the binary.
 mod background;
+mod shut;
 use crate::kit::{Place, Ran, UNTIL_GO, terminal::poll};
 use serde_json::{Value, json};
 use std::{

@@ -5,7 +5,9 @@ use super::{
     Difference,
 };
 use crate::{
+    access::{Access, CHANGE},
     attributes,
+    blobs::Blobs,
     place::{Lookup, OWNER, Place},
     sparse,
 };
@@ -267,23 +269,26 @@ fn is_repository(folder: &SeenFolder, root: &Path) -> io::Result<bool> {
 impl Moves {
     /// Does all of them below `root`. Returns the paths that were left as they are: something else lies there by now, or a
     /// link leads there.
-    pub(in crate::overlay) fn apply(&self, root: &Path) -> io::Result<Vec<PathBuf>> {
+    pub(in crate::overlay) fn apply(&self, blobs: &Blobs, root: &Path) -> io::Result<Vec<PathBuf>> {
         let mut left = Vec::new();
-        for step in self.first.iter().chain(&self.last) {
-            let done = step.apply(root).map_err(|error| {
+        let steps = || self.first.iter().chain(&self.last);
+        let access = Access::open_paths(blobs, root, steps().map(|step| (root.join(&step.path), CHANGE)))?;
+        for step in steps() {
+            let done = step.apply(root, &access).map_err(|error| {
                 io::Error::new(error.kind(), format!("cannot change `{}`: {error}", step.path.display()))
             })?;
             if !done {
                 left.push(step.path.clone());
             }
         }
+        access.close()?;
         Ok(left)
     }
 }
 
 impl Move {
     /// Returns whether the workspace is as it should be at this path. A second time does nothing.
-    fn apply(&self, root: &Path) -> io::Result<bool> {
+    fn apply(&self, root: &Path, access: &Access) -> io::Result<bool> {
         let place = match Place::find(&root.join(&self.path))? {
             Lookup::Open(place) => place,
             Lookup::Missing => return Ok(matches!(self.what, What::RemoveFile | What::RemoveFolder)),
@@ -293,7 +298,9 @@ impl Move {
             What::Folder(lies) => make_folder(&place, lies),
             What::Mode(mode) => match place.stat(&place.name) {
                 Some(found) if is_folder(found.st_mode) => {
-                    place.set_state(&place.name, &FileState::folder(*mode)).map(|()| true)
+                    place.set_mode(&place.name, mode | OWNER)?;
+                    access.finally(root.join(&self.path), &found, *mode);
+                    Ok(true)
                 }
                 _ => Ok(false),
             },

@@ -1,0 +1,295 @@
+//! [`Access`]: folders in which their owner may not write, opened for as long as files are put in place there.
+//!
+//! An owner may give a folder any mode, and a command does so: what it changed in such a folder is settled and undone, too.
+//! The mode comes back at the end, unless a change says another one. A mode is changed only after a note on disk names it, so
+//! that the next settling of the session gives back what a killed process had opened. As root, nothing is opened.
+use crate::{
+    blobs::Blobs,
+    place::{Lookup, OWNER, OWNER_READS, Place},
+};
+use haft_core::Change;
+use parking_lot::Mutex;
+use rustix::{
+    fs::{FileType, Stat},
+    process::geteuid,
+};
+use std::{
+    collections::{HashMap, HashSet},
+    ffi::OsString,
+    fs::{self, File},
+    io::{self, Read, Write},
+    os::unix::{
+        ffi::{OsStrExt, OsStringExt},
+        fs::MetadataExt,
+    },
+    path::{Path, PathBuf},
+};
+use tempfile::NamedTempFile;
+
+/// To find what lies in a folder, an owner needs this.
+const PASS: u32 = 0o100;
+/// And this to make, rename or remove something there.
+pub(crate) const CHANGE: u32 = 0o300;
+
+/// What was opened, until it is closed.
+#[derive(Default)]
+pub(crate) struct Access {
+    shut: Mutex<Vec<Shut>>,
+    /// Names them for as long as they are open.
+    note: Option<NamedTempFile>,
+}
+
+/// A folder, or a file that its owner may not read, and the mode that it has or is to have.
+#[derive(Clone)]
+struct Shut {
+    path: PathBuf,
+    inode: u64,
+    mode: u32,
+}
+
+impl Access {
+    /// Opens the folders of `workspace` and beyond in which `changes` are to be compared or made. A folder of another user
+    /// stays as it is.
+    pub(crate) fn open(blobs: &Blobs, workspace: &Path, changes: &[Change]) -> io::Result<Self> {
+        let paths = changes.iter().map(|change| {
+            (workspace.join(&change.path), if change.before == change.after { PASS } else { CHANGE })
+        });
+        Self::open_paths(blobs, workspace, paths)
+    }
+
+    /// The same for absolute paths, each with what is needed in its folder.
+    pub(crate) fn open_paths(
+        blobs: &Blobs,
+        workspace: &Path,
+        paths: impl Iterator<Item = (PathBuf, u32)>,
+    ) -> io::Result<Self> {
+        let mut access = Self::default();
+        restore_left(blobs)?;
+        if geteuid().is_root() {
+            return Ok(access);
+        }
+        let paths: Vec<(PathBuf, u32)> = paths.collect();
+        // What lies below a folder is found once that is open.
+        loop {
+            let found = Search::new(workspace).all(&paths);
+            let is_new = |shut: &Shut| !access.knows(&shut.path);
+            let found: Vec<Shut> = found.into_iter().filter(is_new).collect();
+            if found.is_empty() {
+                return Ok(access);
+            }
+            access.open_all(blobs, found)?;
+        }
+    }
+
+    fn knows(&self, path: &Path) -> bool {
+        self.shut.lock().iter().any(|shut| shut.path == path)
+    }
+
+    fn open_all(&mut self, blobs: &Blobs, found: Vec<Shut>) -> io::Result<()> {
+        let note = match &mut self.note {
+            Some(note) => note,
+            none => none.insert(new_note(blobs)?),
+        };
+        for shut in &found {
+            write!(note, "{:o} {} ", shut.mode, shut.inode)?;
+            note.write_all(shut.path.as_os_str().as_bytes())?;
+            note.write_all(b"\0")?;
+        }
+        note.as_file().sync_all()?;
+        for shut in found {
+            self.shut.lock().push(shut.clone());
+            shut.set(None, Shut::opened)?;
+        }
+        Ok(())
+    }
+
+    /// The mode that a folder had before it was opened.
+    pub(crate) fn mode_of(&self, found: &Stat) -> Option<u32> {
+        self.shut.lock().iter().find(|shut| shut.inode == found.st_ino).map(|shut| shut.mode)
+    }
+
+    /// What mode a folder is to have when all is done. Until then its owner can do all in it.
+    pub(crate) fn finally(&self, path: PathBuf, found: &Stat, mode: u32) {
+        let mut shut = self.shut.lock();
+        shut.retain(|shut| shut.inode != found.st_ino);
+        if mode & OWNER != OWNER {
+            shut.push(Shut { path, inode: found.st_ino, mode });
+        }
+    }
+
+    /// Gives back all modes.
+    pub(crate) fn close(self) -> io::Result<()> {
+        self.give_back()
+    }
+
+    fn give_back(&self) -> io::Result<()> {
+        close_all(std::mem::take(&mut self.shut.lock()))
+    }
+}
+
+impl Drop for Access {
+    fn drop(&mut self) {
+        // Where that fails, settling has failed before for a reason that was told.
+        let _reported_by_close = self.give_back();
+    }
+}
+
+impl Shut {
+    fn is_file(&self) -> bool {
+        FileType::from_raw_mode(self.mode).is_file()
+    }
+
+    /// Folders are opened; files only for the moment in which they are read, and not from here.
+    fn opened(&self) -> u32 {
+        self.mode | if self.is_file() { 0 } else { OWNER }
+    }
+
+    /// Gives it a mode, unless something else lies there by now or has a mode that is not `from`.
+    fn set(&self, from: Option<u32>, to: fn(&Self) -> u32) -> io::Result<()> {
+        let Lookup::Open(place) = Place::find(&self.path)? else { return Ok(()) };
+        let found = place.stat(&place.name).filter(|found| found.st_ino == self.inode);
+        match found.filter(|found| from.is_none_or(|from| found.st_mode == from)) {
+            Some(found) if found.st_mode != to(self) => {
+                place.set_mode(&place.name, to(self)).map_err(|error| {
+                    let error = io::Error::from(error);
+                    io::Error::new(error.kind(), format!("cannot open `{}`: {error}", self.path.display()))
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// From below to above: what lies below a folder is not found once that is shut.
+fn close_all(mut all: Vec<Shut>) -> io::Result<()> {
+    all.sort_by(|one, other| other.path.cmp(&one.path));
+    let mut closed = Ok(());
+    for shut in all {
+        let bits = if shut.is_file() { OWNER_READS } else { OWNER };
+        let done = shut.set(Some(shut.mode | bits), |shut| shut.mode);
+        closed = closed.and(done);
+    }
+    closed
+}
+
+/// Looks for folders that are to be opened, each once.
+struct Search<'a> {
+    workspace: &'a Path,
+    seen: HashMap<PathBuf, Option<Shut>>,
+    named: HashSet<PathBuf>,
+    found: Vec<Shut>,
+}
+
+impl<'a> Search<'a> {
+    fn new(workspace: &'a Path) -> Self {
+        let (seen, named) = Default::default();
+        Self { workspace, seen, named, found: Vec::new() }
+    }
+
+    fn all(mut self, paths: &[(PathBuf, u32)]) -> Vec<Shut> {
+        for (path, needed) in paths {
+            self.one(path, *needed);
+        }
+        self.found
+    }
+
+    /// The folders above `path`, down to the last one that is there; and what lies at `path`, if it is a file that cannot
+    /// be read.
+    fn one(&mut self, path: &Path, needed: u32) {
+        let is_within = path.starts_with(self.workspace);
+        let folders = path.ancestors().skip(1);
+        let mut folders: Vec<&Path> =
+            folders.take_while(|folder| !is_within || folder.starts_with(self.workspace)).collect();
+        folders.reverse();
+        let mut last = None;
+        for folder in folders {
+            let Some(found) = self.look(folder) else { break };
+            let (may_pass, found) = (found.mode & PASS != 0, found.clone());
+            if !may_pass {
+                self.add(found);
+                return;
+            }
+            last = Some(found);
+        }
+        if let Some(folder) = last.filter(|folder| folder.mode & needed != needed) {
+            self.add(folder);
+        }
+        if let Some(file) = look_at(path).filter(|found| found.is_file() && found.mode & OWNER_READS == 0) {
+            self.add(file);
+        }
+    }
+
+    fn look(&mut self, folder: &Path) -> Option<&Shut> {
+        if !self.seen.contains_key(folder) {
+            let found = look_at(folder).filter(|found| FileType::from_raw_mode(found.mode).is_dir());
+            self.seen.insert(folder.to_owned(), found);
+        }
+        self.seen[folder].as_ref()
+    }
+
+    fn add(&mut self, shut: Shut) {
+        if self.named.insert(shut.path.clone()) {
+            self.found.push(shut);
+        }
+    }
+}
+
+/// Whether the mode of a folder keeps its owner from changing anything in it.
+pub(crate) fn is_shut(folder: &Path) -> bool {
+    !geteuid().is_root() && look_at(folder).is_some_and(|found| found.mode & CHANGE != CHANGE)
+}
+
+/// What lies at a path. To all that belongs to other users and lets them pass, nothing needs to be opened, or it cannot be.
+fn look_at(path: &Path) -> Option<Shut> {
+    let found = fs::symlink_metadata(path).ok()?;
+    let mode = if found.uid() == geteuid().as_raw() { found.mode() } else { found.mode() | OWNER };
+    Some(Shut { path: path.to_owned(), inode: found.ino(), mode })
+}
+
+/// A file of its own in a folder beside the contents, locked for as long as it is open.
+fn new_note(blobs: &Blobs) -> io::Result<NamedTempFile> {
+    let folder = blobs.folder().map(|_| blobs.notes())?;
+    match fs::create_dir(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let note = NamedTempFile::new_in(&folder)?;
+    let _alone_if_locks_are_unknown = note.as_file().try_lock();
+    File::open(&folder)?.sync_all()?;
+    Ok(note)
+}
+
+/// Gives back the modes of what killed processes had opened. A note of what cannot be given back stays.
+fn restore_left(blobs: &Blobs) -> io::Result<()> {
+    let folder = match fs::read_dir(blobs.notes()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        folder => folder?,
+    };
+    for entry in folder {
+        let path = entry?.path();
+        let mut note = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            opened => opened?,
+        };
+        // Of a process that lives.
+        if note.try_lock().is_err() {
+            continue;
+        }
+        let mut text = Vec::new();
+        note.read_to_end(&mut text)?;
+        if close_all(text.split(|byte| *byte == 0).filter_map(named).collect()).is_ok() {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
+
+/// A line of a note. One that was cut off names nothing that was opened.
+fn named(line: &[u8]) -> Option<Shut> {
+    let mut parts = line.splitn(3, |byte| *byte == b' ');
+    let mut next = || parts.next().and_then(|part| std::str::from_utf8(part).ok());
+    let mode = u32::from_str_radix(next()?, 8).ok()?;
+    let inode = next()?.parse().ok()?;
+    let path = PathBuf::from(OsString::from_vec(parts.next()?.to_vec()));
+    path.is_absolute().then_some(Shut { path, inode, mode })
+}
