@@ -15,15 +15,15 @@ impl Chat {
     pub(super) async fn pressed(&mut self, press: Press) {
         let Some(button) = Button::read(&press.data) else { return self.over(press) };
         match button {
-            Button::Answer(ask, answer) => match self.call_of(ask) {
+            Button::Answer(ask, answer) => match self.answered(ask) {
                 Some(call) => {
                     self.send(Command::answer(call, answer));
                     self.bot.notice(&press.id, asking::said(answer));
                 }
                 None => self.over(press),
             },
-            Button::Choice(ask, place) => match self.call_of(ask).zip(self.choice(ask, place)) {
-                Some((call, choice)) => {
+            Button::Choice(ask, place) => match self.choice(ask, place).zip(self.answered(ask)) {
+                Some((choice, call)) => {
                     self.send(Command::reply(call, Some(choice.clone())));
                     self.bot.notice(&press.id, &choice);
                 }
@@ -42,8 +42,11 @@ impl Chat {
         self.outbox.push(Job::Unbutton { message: press.message });
     }
 
-    fn call_of(&self, ask: u64) -> Option<CallId> {
-        self.asks.iter().find(|known| known.id == ask).map(|ask| ask.call.clone())
+    /// The call of a question that is answered now; `None` if it has been before.
+    fn answered(&mut self, ask: u64) -> Option<CallId> {
+        let ask = self.asks.iter_mut().find(|known| known.id == ask && !known.is_answered)?;
+        ask.is_answered = true;
+        Some(ask.call.clone())
     }
 
     fn choice(&self, ask: u64, place: usize) -> Option<String> {

@@ -22,6 +22,8 @@ pub(super) struct Ask {
     pub(super) call: CallId,
     pub(super) text: Rich,
     pub(super) kind: Kind,
+    /// An answer was given here, and the session has not recorded it yet.
+    pub(super) is_answered: bool,
 }
 
 pub(super) enum Kind {
@@ -154,7 +156,7 @@ pub(super) fn approval(session: &Session, id: u64, fact: &Fact) -> Option<Approv
         text: format!("{}\n{end}\n", proposal.whole(&diff)),
         keys_without: keyboard(vec![vec![no]]),
     });
-    let ask = Ask { id, call: call.clone(), text, kind: Kind::Approval };
+    let ask = Ask { id, call: call.clone(), text, kind: Kind::Approval, is_answered: false };
     Some(Approval { ask, keys, document })
 }
 
@@ -169,7 +171,8 @@ pub(super) fn question(
     let way =
         if question.choices.is_empty() { "Write your answer." } else { "Choose, or write your answer." };
     text.push(&format!("\n{way}"), &[Style::Italic]);
-    let rows = question.choices.iter().enumerate();
+    // Telegram takes no button without a text.
+    let rows = question.choices.iter().enumerate().filter(|(_, choice)| !choice.trim().is_empty());
     let rows: Vec<_> =
         rows.map(|(place, choice)| vec![(choice.clone(), Button::Choice(id, place))]).collect();
     let document = (whole.chars().count() > MAX_SHOWN_CHARACTERS).then(|| Document {
@@ -179,7 +182,7 @@ pub(super) fn question(
     });
     let keys = (!rows.is_empty()).then(|| keyboard(rows));
     let kind = Kind::Question { choices: question.choices.clone() };
-    (Ask { id, call: call.clone(), text, kind }, keys, document)
+    (Ask { id, call: call.clone(), text, kind, is_answered: false }, keys, document)
 }
 
 /// What a button has no room for.

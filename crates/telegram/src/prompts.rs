@@ -65,7 +65,8 @@ impl Chat {
             return self.forget(&[message.id]);
         }
         if self.asks.iter().any(|ask| matches!(ask.kind, Kind::Approval)) {
-            self.outbox.say("A call waits for one of the buttons above; your message comes after it.");
+            self.outbox.say("A call waits for one of the buttons below; your message comes after it.");
+            self.repeat_asks();
         }
         self.waiting.push_back(vec![self.without_own_words(message)]);
         self.prepare().await;

@@ -134,6 +134,13 @@ impl Chat {
         asked.iter().for_each(|entry| self.ask_of(&session, &entry.fact));
     }
 
+    /// Asks what is asked once more: the message with the buttons may have been deleted, or never have come.
+    pub(super) fn repeat_asks(&mut self) {
+        let Some(session) = self.open.as_ref().map(|open| open.session.clone()) else { return };
+        self.end_asks(None, "Asked again below.");
+        still_asked(&session.entries()).iter().for_each(|entry| self.ask_of(&session, &entry.fact));
+    }
+
     /// Leaves the session; a running turn is stopped unless another client follows it.
     pub(super) fn leave(&mut self) {
         let is_ours = self.open.as_ref().is_some_and(|open| !open.session.is_joined());
