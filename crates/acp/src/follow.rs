@@ -92,6 +92,12 @@ impl Follower {
             self.tell(said_beside(&refusal.about(&self.open.calls_to_undo())));
             self.open.undo_ended();
         }
+        if let Update::Refused { why } = update
+            && self.open.is_undoing()
+        {
+            self.tell(said_beside(why));
+            self.open.undo_ended();
+        }
     }
 
     async fn recorded(&mut self, entry: &Entry) {

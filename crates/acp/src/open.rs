@@ -53,6 +53,8 @@ struct Waiting {
     is_heard: bool,
     /// The editor wants it to stop.
     is_cancelled: bool,
+    /// The session has its commands: an undo moves files from here on, and is not left half done.
+    is_sent: bool,
     /// It moves files, and opens no turn: the numbers of the calls to undo, if they are named.
     undo: Option<Vec<usize>>,
     /// It may wait behind a turn that it did not open, and can be taken back there.
@@ -169,12 +171,19 @@ impl OpenSession {
         self.buffers.begin_undo();
         editor.connection.spawn(async move {
             open.buffers.ask_before_undo(files).await;
-            let is_cancelled = open.lock().as_ref().is_some_and(|undo| undo.is_cancelled);
-            match is_cancelled {
-                true => open.undo_ended(),
-                false => open.send(commands),
+            match open.is_to_be_sent() {
+                true => open.send(commands),
+                false => open.undo_ended(),
             }
             Ok(())
+        })
+    }
+
+    /// Whether an undo was not canceled before its commands are sent. After that its reads are not canceled.
+    fn is_to_be_sent(&self) -> bool {
+        self.lock().as_mut().is_some_and(|undo| {
+            undo.is_sent = !undo.is_cancelled;
+            undo.is_sent
         })
     }
 
@@ -185,8 +194,8 @@ impl OpenSession {
             _ => Vec::new(),
         });
         let is_queueable = commands.iter().any(|command| matches!(command, Command::Prompt { .. }));
-        let (is_heard, is_cancelled) = (false, false);
-        *self.lock() = Some(Waiting { responder, is_heard, is_cancelled, undo, is_queueable });
+        let (is_heard, is_cancelled, is_sent) = (false, false, false);
+        *self.lock() = Some(Waiting { responder, is_heard, is_cancelled, is_sent, undo, is_queueable });
     }
 
     fn send(&self, commands: Vec<Command>) {
@@ -219,7 +228,7 @@ impl OpenSession {
     pub(super) fn cancel(&self) {
         if let Some(waiting) = &mut *self.lock() {
             waiting.is_cancelled = true;
-            if waiting.undo.is_some() {
+            if waiting.undo.is_some() && !waiting.is_sent {
                 self.buffers.cancel_undo();
             }
             if waiting.is_queueable && !waiting.is_heard {
@@ -252,6 +261,11 @@ impl OpenSession {
         if self.lock().as_ref().is_some_and(|waiting| waiting.is_heard) {
             self.answer(stopped);
         }
+    }
+
+    /// Whether an undo or a redo that the editor asked for is at work.
+    pub(super) fn is_undoing(&self) -> bool {
+        self.lock().as_ref().is_some_and(|waiting| waiting.undo.is_some())
     }
 
     /// The numbers of the calls that are to be undone.

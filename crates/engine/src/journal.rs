@@ -261,9 +261,9 @@ impl Journal {
         self.0.secrets.set(secrets);
     }
 
-    /// Whether `value` is recorded otherwise than it is, without a secret that it holds.
-    pub(crate) fn hides_in(&self, value: &serde_json::Value) -> bool {
-        self.0.secrets.are_in(value)
+    /// `value` as it would be recorded: without secrets.
+    pub(crate) fn hidden(&self, value: serde_json::Value) -> serde_json::Value {
+        self.0.secrets.hidden(value)
     }
 
     /// What is neither recorded nor shown.

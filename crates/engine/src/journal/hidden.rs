@@ -21,9 +21,12 @@ impl Hidden {
         self.0.get().map(|(secrets, _)| secrets.clone()).unwrap_or_default()
     }
 
-    /// Whether one of them stands in a text of `value`.
-    pub(crate) fn are_in(&self, value: &Value) -> bool {
-        self.0.get().is_some_and(|(secrets, _)| without(secrets, value.clone()) != *value)
+    /// `value` without secrets.
+    pub(crate) fn hidden(&self, value: Value) -> Value {
+        match self.0.get() {
+            Some((secrets, _)) => without(secrets, value),
+            None => value,
+        }
     }
 
     /// The line of `entry` in the journal, without its line end and its chain value, and `entry` as it stands there:
@@ -47,17 +50,13 @@ impl Hidden {
             Some((secrets, _)) if secrets.are_in(&text) => secrets.hide(&text).into_owned(),
             _ => text,
         };
-        let hidden = |value| match self.0.get() {
-            Some((secrets, _)) => without(secrets, value),
-            None => value,
-        };
         match update {
             Update::Text { text } => Update::Text { text: hide(text) },
             Update::Thinking { text } => Update::Thinking { text: hide(text) },
             Update::ToolCall { call, name } => Update::ToolCall { call, name: hide(name) },
             Update::ToolArguments { call, delta } => Update::ToolArguments { call, delta: hide(delta) },
             Update::ToolCallEnd { call, arguments } => {
-                Update::ToolCallEnd { call, arguments: hidden(arguments) }
+                Update::ToolCallEnd { call, arguments: self.hidden(arguments) }
             }
             Update::ToolOutput { call, chunk } => Update::ToolOutput { call, chunk: hide(chunk) },
             Update::Summarizing => Update::Summarizing,

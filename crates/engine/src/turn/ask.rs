@@ -112,9 +112,12 @@ pub(crate) async fn ask_once(
 fn refuse_secrets(parts: &mut [Part], journal: &Journal) {
     for part in parts {
         match part {
-            Part::ToolCall(call) if call.problem.is_none() && journal.hides_in(&call.arguments) => {
+            Part::ToolCall(call)
+                if call.problem.is_none() && journal.hidden(call.arguments.clone()) != call.arguments =>
+            {
                 call.problem = Some(SECRET_IN_ARGUMENTS.into());
-                call.arguments = call.arguments.to_string().into();
+                // Without the secret first: it would not be found in the text of JSON.
+                call.arguments = journal.hidden(call.arguments.clone()).to_string().into();
             }
             _ => {}
         }

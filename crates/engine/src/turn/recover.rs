@@ -128,7 +128,7 @@ pub(crate) fn end_open_calls(log: &mut Log, session: &SessionContext, why: &str)
 }
 
 /// The message of a call that an undo took back and whose reply stays in the conversation.
-const TAKEN_BACK: &str = "interrupted: the user took the call back; nothing that it changed was kept";
+const TAKEN_BACK: &str = "interrupted: the user took the call back, and what it changed with it";
 
 /// Whether the conversation went back to an entry behind its last reply, so that calls of that reply have no results.
 fn is_taken_back(entries: &[Arc<Entry>]) -> bool {

@@ -9,7 +9,7 @@ use haft_core::{
     changed::{self, paths},
     undo,
 };
-use std::path::PathBuf;
+use std::{collections::HashSet, path::PathBuf};
 
 /// Why a file cannot be put back whose content is not what was saved.
 const LOST: &str = "its saved content is missing or damaged";
@@ -44,8 +44,12 @@ async fn move_files(log: &mut Log, session: &SessionContext, rewind: Rewind) -> 
         true => calls.move_files(&rewind.changes, stop).await,
         false => Unmoved { files: paths(&rewind.changes), ..Unmoved::default() },
     };
-    let (changes, left) = (rewind.changes.clone(), conflicts.clone());
-    let moved = Moved { changes, conflicts: left, ..Moved::default() };
+    // What could not be moved since the engine stops is moved by the next process that opens the session.
+    if stop.is_cancelled() && !failed.is_empty() {
+        return Ok(());
+    }
+    let left: Vec<PathBuf> = conflicts.iter().filter(|path| !failed.contains_key(*path)).cloned().collect();
+    let moved = Moved { changes: rewind.changes.clone(), conflicts: left, ..Moved::default() };
     let merges = calls.merges(&moved).await;
     if !merges.is_empty() {
         let mut merged = moved;
@@ -83,13 +87,14 @@ async fn lost(session: &SessionContext, changes: &[Change], left: &[PathBuf]) ->
         return Vec::new();
     }
     let stage = session.calls.stage.clone();
-    let mut whole = changed::squash(changes);
-    whole.retain(|change| left.contains(&change.path));
-    let is_lost = move |change: &Change| {
-        let state = change.after.as_ref().filter(|state| state.kind() == FileKind::File);
-        state.is_some_and(|state| stage.content(&state.hash).is_err())
+    let (changes, left) = (changes.to_vec(), left.iter().cloned().collect::<HashSet<PathBuf>>());
+    let find = move || {
+        let whole = changed::squash(&changes).into_iter().filter(|change| left.contains(&change.path));
+        let is_lost = |change: &Change| {
+            let state = change.after.as_ref().filter(|state| state.kind() == FileKind::File);
+            state.is_some_and(|state| stage.content(&state.hash).is_err())
+        };
+        whole.filter(is_lost).map(|change| change.path).collect()
     };
-    let find =
-        move || whole.iter().filter(|change| is_lost(change)).map(|change| change.path.clone()).collect();
     tokio::task::spawn_blocking(find).await.unwrap_or_default()
 }

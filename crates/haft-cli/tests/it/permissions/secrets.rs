@@ -161,25 +161,29 @@ fn keys_are_hidden_in_what_tools_read_and_models_say() {
 // H-144
 #[test]
 fn a_call_whose_arguments_hold_a_key_is_refused_and_writes_nothing_else() {
-    for made in [
-        call("write", json!({"path": "a.txt", "content": format!("token={KEY}\n")})),
-        call("write", json!({"path": format!("n-{KEY}.txt"), "content": "1\n"})),
-        call("edit", json!({"path": "notes.txt", "old_string": "one", "new_string": KEY})),
-        bash(&format!("touch b-{KEY}; echo {KEY} > c.txt")),
+    let quoted = r#"sk-proj-"01\23456789abcdef"#;
+    for (key, made) in [
+        (KEY, call("write", json!({"path": "a.txt", "content": format!("token={KEY}\n")}))),
+        (KEY, call("write", json!({"path": format!("n-{KEY}.txt"), "content": "1\n"}))),
+        (KEY, call("edit", json!({"path": "notes.txt", "old_string": "one", "new_string": KEY}))),
+        (KEY, bash(&format!("touch b-{KEY}; echo {KEY} > c.txt"))),
+        (quoted, call("write", json!({"path": "a.txt", "content": format!("token={quoted}\n")}))),
     ] {
         let place = Place::new();
         place.write("notes.txt", "one\n");
         let model = place.script("m", &[made, json!({"say": "done"})]);
         let before = fs::read_dir(place.work()).unwrap().count();
         let mut command = place.haft(&["run", "--model", &model, "--permission", "full", "--json", "go"]);
-        let ran = Ran::from(command.env("OPENAI_API_KEY", KEY).output().unwrap());
+        let ran = Ran::from(command.env("OPENAI_API_KEY", key).output().unwrap());
         let ended = ran.events().into_iter().find(|event| event["type"] == "tool_ended").unwrap();
         let told = ended["error"]["message"].as_str().unwrap();
         assert!(
             ended["ok"] == false && told.contains("its arguments hold a value that is kept secret"),
             "{ended}"
         );
-        assert!(!ran.out.contains(KEY), "{ran:?}");
+        let mut found = Vec::new();
+        holding(&place.path().join("home"), "23456789abcdef", &mut found);
+        assert!(!ran.out.contains("23456789abcdef") && found.is_empty(), "{found:?} {ran:?}");
         let after = fs::read_dir(place.work()).unwrap().count();
         assert_eq!((after, place.read("notes.txt").as_deref()), (before, Some("one\n")));
     }

@@ -591,7 +591,7 @@ fn the_model_is_told_that_a_call_was_taken_back_in_the_middle_of_a_turn() {
     assert!(undone.code == 0 && undone.out.contains("- two removed\n"), "{undone:?}");
     run(&place, &[]);
     let journal = std::fs::read_to_string(place.journal()).unwrap();
-    let told = "the user took the call back; nothing that it changed was kept";
+    let told = "the user took the call back, and what it changed with it";
     assert!(journal.contains(told) && !journal.contains("its process ended"), "{journal}");
 }
 
