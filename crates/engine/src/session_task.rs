@@ -467,25 +467,19 @@ impl Task {
             Ok(_) => None,
         };
         let why = why.map(|why| format!("cannot go back to entry {to}: {why}"));
-        let is_job = SessionOpened::of(&entries).is_some_and(SessionOpened::is_job);
-        let gone = self.workspace_is_gone();
-        if let Some(why) = why.or_else(|| gone.clone().filter(|_| !is_job)) {
+        if let Some(why) = why.or_else(|| self.moving_refused()) {
             self.refuse(ticket, why);
             return Ok(());
         }
         ticket.begin(&self.log.journal);
-        let undo::Plan { mut changes, untracked } = undo::back_to(&entries, to);
-        if gone.is_some() {
-            // The work tree of the job was removed: the work is taken back, and there are no files.
-            changes.clear();
-        }
+        let undo::Plan { changes, untracked } = undo::back_to(&entries, to);
         self.go_to(to, Direction::Undo, changes, untracked).await?;
         ticket.done(&self.log.journal);
         Ok(())
     }
 
     async fn redo(&mut self, ticket: CommandTicket) -> Result<(), JournalError> {
-        if let Some(why) = self.workspace_is_gone() {
+        if let Some(why) = self.moving_refused() {
             self.refuse(ticket, why);
             return Ok(());
         }
@@ -509,6 +503,13 @@ impl Task {
             .then(|| format!("cannot work in `{}`: it is not a directory", workspace.display()))
     }
 
+    /// Why an undo or a redo of turns is refused. The work tree of a job may be gone: its work is taken back or brought back,
+    /// and there are no files.
+    fn moving_refused(&self) -> Option<String> {
+        let is_job = SessionOpened::of(&self.log.journal.entries()).is_some_and(SessionOpened::is_job);
+        self.workspace_is_gone().filter(|_| !is_job)
+    }
+
     /// Moves files, and the conversation to the entry `to`.
     async fn go_to(
         &mut self,
@@ -518,6 +519,7 @@ impl Task {
         untracked: Vec<CallId>,
     ) -> Result<(), JournalError> {
         let (calls, merged) = (Vec::new(), Vec::new());
+        let changes = if self.workspace_is_gone().is_some() { Vec::new() } else { changes };
         let rewind = Rewind { way, changes, to: Some(to), untracked, calls, merged };
         rewind::carry_out(&mut self.log, &self.session, rewind).await
     }

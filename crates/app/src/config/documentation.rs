@@ -142,7 +142,9 @@ fn type_of(property: &Value) -> String {
     let choices = property["oneOf"].as_array().or(property["anyOf"].as_array());
     if let Some(choices) = choices {
         let choices = choices.iter().filter(|choice| choice["type"] != "null").map(type_of);
-        return choices.collect::<Vec<_>>().join(", ");
+        let choices: Vec<String> = choices.collect();
+        let are_words = choices.iter().all(|choice| choice.starts_with('`'));
+        return choices.join(if are_words { ", " } else { " or " });
     }
     let names = |names: &[Value]| {
         names
@@ -167,6 +169,7 @@ fn type_of(property: &Value) -> String {
                 Some("boolean") => "`true` or `false`".to_owned(),
                 Some("integer") => "whole number".to_owned(),
                 Some("number") => "number".to_owned(),
+                Some("object") => "table".to_owned(),
                 _ => "text".to_owned(),
             }
         }

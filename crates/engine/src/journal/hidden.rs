@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 /// The secrets, once they are known, and how they stand in a line of JSON.
 #[derive(Default)]
-pub(crate) struct Hidden(OnceLock<(Secrets, Vec<String>)>);
+pub(crate) struct Hidden(OnceLock<(Secrets, Secrets)>);
 
 impl Hidden {
     pub(crate) fn set(&self, secrets: Secrets) {
@@ -13,7 +13,7 @@ impl Hidden {
             let quoted = Value::from(secret.as_str()).to_string();
             quoted[1..quoted.len() - 1].to_owned()
         });
-        let _set_before = self.0.set((secrets.clone(), written.collect()));
+        let _set_before = self.0.set((secrets.clone(), Secrets::new(written, [])));
     }
 
     /// The secrets; none as long as they are not known.
@@ -35,7 +35,7 @@ impl Hidden {
         let line = serde_json::to_string(&entry)?;
         let is_said = matches!(entry.fact, Fact::Prompted { .. } | Fact::PromptDenied { .. });
         match self.0.get() {
-            Some((secrets, written)) if !is_said && may_hold(&line, written) => {
+            Some((secrets, written)) if !is_said && may_hold(&line, written.values()) => {
                 let entry: Entry = serde_json::from_value(without(secrets, serde_json::to_value(entry)?))?;
                 let line = serde_json::to_string(&entry)?;
                 Ok((entry, line))
@@ -54,7 +54,11 @@ impl Hidden {
             Update::Text { text } => Update::Text { text: hide(text) },
             Update::Thinking { text } => Update::Thinking { text: hide(text) },
             Update::ToolCall { call, name } => Update::ToolCall { call, name: hide(name) },
-            Update::ToolArguments { call, delta } => Update::ToolArguments { call, delta: hide(delta) },
+            Update::ToolArguments { call, delta } => {
+                let delta =
+                    self.0.get().map_or(delta.clone(), |(_, written)| written.hide(&delta).into_owned());
+                Update::ToolArguments { call, delta: hide(delta) }
+            }
             Update::ToolCallEnd { call, arguments } => {
                 Update::ToolCallEnd { call, arguments: self.hidden(arguments) }
             }
