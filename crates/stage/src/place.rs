@@ -306,6 +306,21 @@ impl Place {
         Ok(self.open_folder(name)?)
     }
 
+    /// Whether a folder lies there in which something is; `None` if its owner may not list it.
+    pub(crate) fn has_entries(&self, name: &OsStr) -> io::Result<Option<bool>> {
+        let folder = match self.open_folder(name) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Some(false)),
+            Err(Errno::ACCESS) => return Ok(None),
+            opened => opened?,
+        };
+        for entry in rustix::fs::Dir::read_from(&folder)? {
+            if !matches!(entry?.file_name().to_bytes(), b"." | b"..") {
+                return Ok(Some(true));
+            }
+        }
+        Ok(Some(false))
+    }
+
     pub(crate) fn open_folder(&self, name: &OsStr) -> rustix::io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         rustix::fs::openat(&self.folder, name, flags, Mode::empty()).map(File::from)

@@ -68,7 +68,7 @@ impl Settling<'_> {
     /// Removes nothing before all that is new is there.
     fn run_open(&self, changes: &[Change], access: &Access) -> io::Result<Vec<PathBuf>> {
         let (made, rest): (Vec<_>, Vec<_>) = changes.iter().partition(|change| makes_folder(change));
-        let rest = self.still_below_folders(rest);
+        let rest = self.still_below_folders(rest)?;
         let (gone, rest): (Vec<_>, Vec<_>) = rest.into_iter().partition(|change| removes_folder(change));
         let (removed, written): (Vec<_>, Vec<_>) =
             rest.into_iter().partition(|change| change.after.is_none());

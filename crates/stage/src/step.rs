@@ -171,26 +171,45 @@ impl<'a> Step<'a> {
         })
     }
 
-    /// Puts a file or link in the place of a folder in which nothing is, or of nothing.
+    /// Puts a file or link in the place of a folder in which nothing is, or of nothing. It is listed first: a kill must not
+    /// leave a folder with files under the name beside it.
     pub(crate) fn replace_folder(&mut self) -> io::Result<Committed> {
-        if !self.place.is_reached() {
+        if !self.place.is_reached() || self.place.has_entries(&self.place.name)? == Some(true) {
             return Ok(Committed::Left);
         }
         self.is_done = match self.place.rename(&self.beside, &self.place.name, RenameFlags::EXCHANGE) {
             Ok(()) => self.remove_replaced_folder()?,
-            Err(Errno::NOENT) => self.create()?,
+            Err(Errno::NOENT) => self.create_within_reach()?,
             // Some cannot rename a folder.
-            Err(error) if is_unknown(error) || error == Errno::XDEV => {
-                self.place.remove_folder(&self.place.name)?;
-                self.create()?
-            }
+            Err(error) if is_unknown(error) || error == Errno::XDEV => self.remove_folder_and_create()?,
             Err(error) => return Err(error.into()),
         };
         Ok(if self.is_done { Committed::Done } else { Committed::Left })
     }
 
+    /// The same on a file system that cannot exchange the two.
+    fn remove_folder_and_create(&mut self) -> io::Result<bool> {
+        match self.place.remove_folder(&self.place.name) {
+            Ok(()) | Err(Errno::NOENT) => self.create_within_reach(),
+            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn create_within_reach(&mut self) -> io::Result<bool> {
+        let created = self.create()?;
+        if created && !self.place.is_reached() {
+            self.withdraw()?;
+            return Ok(false);
+        }
+        Ok(created)
+    }
+
     /// The folder lies beside what took its place. One in which something is goes back.
     fn remove_replaced_folder(&mut self) -> io::Result<bool> {
+        if !self.place.is_reached() {
+            return self.exchange_back().map(|()| false);
+        }
         match self.place.remove_folder(&self.beside) {
             Ok(()) => {
                 self.holds = TempState::Nothing;

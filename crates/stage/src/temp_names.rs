@@ -99,6 +99,16 @@ pub(crate) fn find_before(change: &Change, place: &Place) -> io::Result<Option<O
     Ok(None)
 }
 
+/// The name beside the file under which a process that was killed over this change left a folder in which something is, or may be.
+pub(crate) fn find_full_folder(change: &Change, place: &Place) -> io::Result<Option<OsString>> {
+    for name in names(change).take_while(|name| place.inode_of(name).is_some()) {
+        if is_folder(place, &name) && place.has_entries(&name)? != Some(false) {
+            return Ok(Some(name));
+        }
+    }
+    Ok(None)
+}
+
 fn none_free() -> io::Error {
     io::Error::new(io::ErrorKind::AlreadyExists, "all names beside it are taken")
 }

@@ -9,9 +9,9 @@ use crate::{
     temp_names,
 };
 use haft_core::{Change, FileKind, FileState};
-use rustix::io::Errno;
+use rustix::{fs::RenameFlags, io::Errno};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs::File,
     io,
     path::{Path, PathBuf},
@@ -188,22 +188,38 @@ impl Settling<'_> {
     }
 
     /// Those that are not done already because something else took the place of the folder above.
-    pub(super) fn still_below_folders<'a>(&self, changes: Vec<&'a Change>) -> Vec<&'a Change> {
-        let is_replaced = |change: &&&Change| {
-            let Ok(Lookup::Open(place)) = Place::find(&self.workspace.join(&change.path)) else {
-                return false;
-            };
-            let is_done = place.look().is_ok_and(|(now, _)| now.is(&change.after));
-            if is_done {
-                temp_names::tidy(self.blobs, change, &place);
+    pub(super) fn still_below_folders<'a>(&self, changes: Vec<&'a Change>) -> io::Result<Vec<&'a Change>> {
+        let mut replaced = HashSet::new();
+        for change in changes.iter().filter(|change| removes_folder(change) && change.after.is_some()) {
+            if self.is_replaced(change).map_err(|error| named(change, error))? {
+                replaced.insert(&*change.path);
             }
-            is_done
+        }
+        let is_below = |change: &&Change| change.path.ancestors().any(|above| replaced.contains(above));
+        Ok(changes.into_iter().filter(|change| !is_below(change)).collect())
+    }
+
+    /// Whether something else took the place of a folder. A folder in which something is comes back if a killed process
+    /// left it beside that.
+    fn is_replaced(&self, change: &Change) -> io::Result<bool> {
+        let Ok(Lookup::Open(place)) = Place::find(&self.workspace.join(&change.path)) else {
+            return Ok(false);
         };
-        let may_be = |change: &&&Change| removes_folder(change) && change.after.is_some();
-        let replaced: Vec<&Path> =
-            changes.iter().filter(may_be).filter(is_replaced).map(|change| &*change.path).collect();
-        let is_below = |change: &&Change| replaced.iter().any(|above| change.path.starts_with(above));
-        changes.into_iter().filter(|change| !is_below(change)).collect()
+        let is_done = || place.look().is_ok_and(|(now, _)| now.is(&change.after));
+        if !is_done() {
+            return Ok(false);
+        }
+        let mut is_back = false;
+        if temp_names::find_full_folder(change, &place)?.is_some() {
+            // A process that lives may be exchanging them.
+            let _lock = self.locks.take(self.workspace)?;
+            if let (true, Some(beside)) = (is_done(), temp_names::find_full_folder(change, &place)?) {
+                place.rename(&beside, &place.name, RenameFlags::EXCHANGE)?;
+                is_back = true;
+            }
+        }
+        temp_names::tidy(self.blobs, change, &place);
+        Ok(!is_back)
     }
 
     /// Removes those in which nothing is, from below to above, and puts what takes their place there. Gives those that

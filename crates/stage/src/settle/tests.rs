@@ -155,6 +155,24 @@ fn what_a_killed_process_had_begun_is_finished() {
     }
 }
 
+/// A file came into the folder while it lay under the name beside what took its place, and then the process was killed.
+#[test]
+fn a_folder_with_files_that_a_killed_process_left_aside_comes_back() {
+    let ground = Ground::new();
+    let changes = ground.changes();
+    let beside = temp_names::names(&changes[2]).next().unwrap();
+    fs::remove_file(ground.at("D/1")).unwrap();
+    ground.put("D/theirs", "theirs");
+    fs::rename(ground.at("D"), ground.at(beside.to_str().unwrap())).unwrap();
+    ground.put("D", "flat");
+    for again in [false, true] {
+        assert_eq!(ground.settle(&changes).unwrap(), [PathBuf::from("D")], "{again}");
+        let names: Vec<PathBuf> = ground.tree().into_iter().map(|(path, ..)| path).collect();
+        let expected = ["A", "A/in", "D", "D/theirs", "L", "L/in"].map(PathBuf::from);
+        assert_eq!(names, expected, "{again}");
+    }
+}
+
 #[test]
 fn a_folder_of_another_process_stays() {
     let ground = Ground::new();

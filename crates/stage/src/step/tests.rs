@@ -115,6 +115,29 @@ fn file_systems_that_know_less_are_served_too() {
     }
 }
 
+#[test]
+fn a_folder_in_which_something_is_stays_where_a_file_is_to_be() {
+    type Way = fn(&mut Step<'_>) -> io::Result<bool>;
+    let exchange: Way = |step| Ok(!matches!(step.replace_folder()?, Committed::Left));
+    let without: Way = |step| step.remove_folder_and_create();
+    for (what, way) in [("exchange", exchange), ("without", without)] {
+        for is_full in [true, false] {
+            let ground = Ground::new(None);
+            fs::create_dir(&ground.file).unwrap();
+            let change =
+                Change { before: Some(FileState::folder(0o755)), ..ground.change(None, Some("new")) };
+            let mut step = ground.step(&change);
+            if is_full {
+                put(&ground.file.join("theirs"), "theirs");
+            }
+            assert_eq!(way(&mut step).unwrap(), !is_full, "{what}");
+            drop(step);
+            assert_eq!(ground.found(), ((!is_full).then(|| "new".into()), 1), "{what}");
+            assert_eq!(ground.file.join("theirs").exists(), is_full, "{what}");
+        }
+    }
+}
+
 // A backup, a hard link, an index: the content is what counts.
 #[test]
 fn a_file_that_was_only_touched_is_replaced() {
