@@ -76,15 +76,11 @@ impl Settling<'_> {
         let mut folders = self.make_folders(made, access)?;
         let mut left = match self.write(&written) {
             Ok(left) => left,
-            Err(error) => {
-                folders.take_back();
-                return Err(error);
-            }
+            Err(error) => return Err(folders.take_back(error)),
         };
         if let Err(error) = folders.finish(self.blobs, access) {
             self.take_back(&written);
-            folders.take_back();
-            return Err(error);
+            return Err(folders.take_back(error));
         }
         left.extend(folders.left);
         // What was left may be what is to be removed, under another name: it must not be gone from both.

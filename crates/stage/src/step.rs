@@ -231,7 +231,7 @@ impl<'a> Step<'a> {
             return Ok(());
         }
         match (self.holds, &self.change.after) {
-            (TempState::Before, Some(_)) => self.exchange_back(),
+            (TempState::Before, Some(_)) => self.exchange_back().and_then(|()| self.keep_filled_folder()),
             (TempState::Before, None) => self.put_back(),
             (_, Some(_)) if self.change.before.is_none() => self.withdraw(),
             // Written over in one step, on a file system that knows no other.
@@ -260,15 +260,37 @@ impl<'a> Step<'a> {
         is_before
     }
 
-    /// Repeats until what comes out is what was put in, so that content which another process put there meanwhile stays.
+    /// A folder into which another process has put files since goes back to its name, and what it replaced stays beside it.
+    fn keep_filled_folder(&mut self) -> io::Result<()> {
+        if !self.makes_folder() || self.place.has_entries(&self.beside)? == Some(false) {
+            return Ok(());
+        }
+        self.holds = TempState::Theirs;
+        self.place.rename(&self.beside, &self.place.name, RenameFlags::EXCHANGE)?;
+        Err(self.filled())
+    }
+
+    /// After an error, what lies beside the file may be all that there is of a content, and stays.
     fn exchange_back(&mut self) -> io::Result<()> {
+        let done = self.exchange_until_back();
+        if done.is_err() {
+            self.holds = TempState::Theirs;
+        }
+        done
+    }
+
+    /// Repeats until what comes out is what was put in, so that content which another process put there meanwhile stays.
+    fn exchange_until_back(&mut self) -> io::Result<()> {
         let mut put_in = self.own;
         for _ in 0..MAX_TRIES {
             let next = self.place.inode_of(&self.beside);
             match self.place.rename(&self.beside, &self.place.name, RenameFlags::EXCHANGE) {
                 Err(Errno::NOENT) => return self.put_back(),
                 Err(error) if is_unknown(error) && self.makes_folder() => {
-                    self.place.remove_folder(&self.place.name)?;
+                    match self.place.remove_folder(&self.place.name) {
+                        Err(Errno::NOTEMPTY | Errno::EXIST) => return Err(self.filled()),
+                        removed => removed?,
+                    }
                     return self.put_back();
                 }
                 exchanged => exchanged?,
@@ -279,7 +301,6 @@ impl<'a> Step<'a> {
             }
             put_in = next;
         }
-        self.holds = TempState::Theirs;
         Err(self.kept_aside())
     }
 
@@ -405,6 +426,15 @@ impl<'a> Step<'a> {
 
     fn is_before(&self, name: &OsStr) -> io::Result<bool> {
         Ok(self.place.look_at(name)?.0.is(&self.change.before))
+    }
+
+    fn filled(&self) -> io::Error {
+        let [path, beside] = [&self.place.name, &self.beside].map(|name| self.place.above.join(name));
+        io::Error::other(format!(
+            "`{}` is a folder with files by now; what lay there before is kept in `{}`: move one of them elsewhere",
+            path.display(),
+            beside.display()
+        ))
     }
 
     fn kept_aside(&self) -> io::Error {

@@ -66,8 +66,7 @@ impl Settling<'_> {
                 Ok(Done::Settled) => {}
                 Ok(Done::Left) => folders.left.push(change.path.clone()),
                 Err(error) => {
-                    folders.take_back();
-                    return Err(named(change, error));
+                    return Err(folders.take_back(named(change, error)));
                 }
             }
         }
@@ -343,17 +342,19 @@ impl<'a> Folders<'a> {
         Ok(())
     }
 
-    /// Removes what was made, and puts back what it replaced.
-    pub(super) fn take_back(self) {
+    /// Removes what was made, and puts back what it replaced, after an error, which then names what could not be put back.
+    pub(super) fn take_back(self, mut error: io::Error) -> io::Error {
         for (path, inode) in self.made.iter().rev() {
             if let Ok(Some(place)) = still_there(path, *inode) {
                 let _others_use_it = place.remove_folder(&place.name);
             }
         }
         for mut step in self.replaced.into_iter().rev() {
-            // A change that cannot be taken back shows in the next comparison.
-            let _best_effort = step.take_back();
+            if let Err(kept) = step.take_back() {
+                error = io::Error::new(error.kind(), format!("{error}; {kept}"));
+            }
         }
+        error
     }
 }
 

@@ -138,6 +138,23 @@ fn a_folder_in_which_something_is_stays_where_a_file_is_to_be() {
     }
 }
 
+#[test]
+fn a_folder_that_has_files_by_now_is_not_taken_back_and_what_it_replaced_is_kept() {
+    for can_exchange in [true, false] {
+        let ground = Ground::new(Some("old"));
+        let change = Change { after: Some(FileState::folder(0o755)), ..ground.change(Some("old"), None) };
+        let mut step = ground.step(&change);
+        step.is_done = if can_exchange { step.exchange().unwrap() } else { step.write_over().unwrap() };
+        put(&ground.file.join("theirs"), "theirs");
+        let beside = step.place.above.join(&step.beside);
+        let refused = step.take_back().unwrap_err().to_string();
+        assert!(refused.contains(&beside.display().to_string()), "{refused}");
+        drop(step);
+        assert_eq!(fs::read_to_string(beside).unwrap(), "old");
+        assert_eq!(fs::read_to_string(ground.file.join("theirs")).unwrap(), "theirs");
+    }
+}
+
 // A backup, a hard link, an index: the content is what counts.
 #[test]
 fn a_file_that_was_only_touched_is_replaced() {
