@@ -272,7 +272,12 @@ impl Moves {
     pub(in crate::overlay) fn apply(&self, blobs: &Blobs, root: &Path) -> io::Result<Vec<PathBuf>> {
         let mut left = Vec::new();
         let steps = || self.first.iter().chain(&self.last);
-        let access = Access::open_paths(blobs, root, steps().map(|step| (root.join(&step.path), CHANGE)))?;
+        let sources = steps().filter_map(|step| match &step.what {
+            What::FromWorkspace(inside) => Some(inside),
+            _ => None,
+        });
+        let paths = steps().map(|step| &step.path).chain(sources);
+        let access = Access::open_paths(blobs, root, paths.map(|path| (root.join(path), CHANGE)))?;
         for step in steps() {
             let done = step.apply(root, &access).map_err(|error| {
                 io::Error::new(error.kind(), format!("cannot change `{}`: {error}", step.path.display()))
