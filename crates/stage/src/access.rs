@@ -16,7 +16,7 @@ use rustix::{
 use std::{
     collections::{HashMap, HashSet},
     ffi::OsString,
-    fs::{self, File},
+    fs::{self, File, TryLockError},
     io::{self, Read, Write},
     os::unix::{
         ffi::{OsStrExt, OsStringExt},
@@ -30,6 +30,9 @@ use tempfile::NamedTempFile;
 const PASS: u32 = 0o100;
 /// And this to make, rename or remove something there.
 pub(crate) const CHANGE: u32 = 0o300;
+
+/// The bit that gives the files of a folder its group.
+const SET_GROUP: u32 = 0o2000;
 
 /// What was opened, until it is closed.
 #[derive(Default)]
@@ -72,17 +75,13 @@ impl Access {
         // What lies below a folder is found once that is open.
         loop {
             let found = Search::new(workspace).all(&paths);
-            let is_new = |shut: &Shut| !access.knows(&shut.path);
-            let found: Vec<Shut> = found.into_iter().filter(is_new).collect();
+            let known: HashSet<PathBuf> = access.shut.lock().iter().map(|shut| shut.path.clone()).collect();
+            let found: Vec<Shut> = found.into_iter().filter(|shut| !known.contains(&shut.path)).collect();
             if found.is_empty() {
                 return Ok(access);
             }
             access.open_all(blobs, found)?;
         }
-    }
-
-    fn knows(&self, path: &Path) -> bool {
-        self.shut.lock().iter().any(|shut| shut.path == path)
     }
 
     fn open_all(&mut self, blobs: &Blobs, found: Vec<Shut>) -> io::Result<()> {
@@ -118,12 +117,17 @@ impl Access {
     }
 
     /// Gives back all modes.
-    pub(crate) fn close(self) -> io::Result<()> {
+    pub(crate) fn close(mut self) -> io::Result<()> {
         self.give_back()
     }
 
-    fn give_back(&self) -> io::Result<()> {
-        close_all(std::mem::take(&mut self.shut.lock()))
+    /// After an error the note stays, so that the next settling tries again.
+    fn give_back(&mut self) -> io::Result<()> {
+        let closed = close_all(std::mem::take(&mut self.shut.lock()));
+        match (closed.is_err(), self.note.take()) {
+            (true, Some(note)) => closed.and(note.keep().map(drop).map_err(|error| error.error)),
+            _ => closed,
+        }
     }
 }
 
@@ -148,7 +152,7 @@ impl Shut {
     fn set(&self, from: Option<u32>, to: fn(&Self) -> u32) -> io::Result<()> {
         let Lookup::Open(place) = Place::find(&self.path)? else { return Ok(()) };
         let found = place.stat(&place.name).filter(|found| found.st_ino == self.inode);
-        match found.filter(|found| from.is_none_or(|from| found.st_mode == from)) {
+        match found.filter(|found| from.is_none_or(|from| is_mode(found.st_mode, from))) {
             Some(found) if found.st_mode != to(self) => {
                 place.set_mode(&place.name, to(self)).map_err(|error| {
                     let error = io::Error::from(error);
@@ -158,6 +162,11 @@ impl Shut {
             _ => Ok(()),
         }
     }
+}
+
+/// The kernel takes the group bit from a folder whose owner is not in its group, as soon as they change its mode.
+fn is_mode(found: u32, expected: u32) -> bool {
+    found & !SET_GROUP == expected & !SET_GROUP
 }
 
 /// From below to above: what lies below a folder is not found once that is shut.
@@ -253,10 +262,21 @@ fn new_note(blobs: &Blobs) -> io::Result<NamedTempFile> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
-    let note = NamedTempFile::new_in(&folder)?;
-    let _alone_if_locks_are_unknown = note.as_file().try_lock();
-    File::open(&folder)?.sync_all()?;
-    Ok(note)
+    loop {
+        let note = NamedTempFile::new_in(&folder)?;
+        let is_ours = !matches!(note.as_file().try_lock(), Err(TryLockError::WouldBlock));
+        // Another process may have taken it for one that was left, and removed it, between these calls.
+        if is_ours && is_at(note.path(), note.as_file())? {
+            File::open(&folder)?.sync_all()?;
+            return Ok(note);
+        }
+    }
+}
+
+/// Whether a note still lies there.
+fn is_at(path: &Path, note: &File) -> io::Result<bool> {
+    let inode = note.metadata()?.ino();
+    Ok(fs::symlink_metadata(path).is_ok_and(|found| found.ino() == inode))
 }
 
 /// Gives back the modes of what killed processes had opened. A note of what cannot be given back stays.
@@ -271,14 +291,17 @@ fn restore_left(blobs: &Blobs) -> io::Result<()> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             opened => opened?,
         };
-        // Of a process that lives.
-        if note.try_lock().is_err() {
+        // Of a process that lives, or done by another one.
+        if note.try_lock().is_err() || !is_at(&path, &note)? {
             continue;
         }
         let mut text = Vec::new();
         note.read_to_end(&mut text)?;
         if close_all(text.split(|byte| *byte == 0).filter_map(named).collect()).is_ok() {
-            fs::remove_file(path)?;
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
         }
     }
     Ok(())
@@ -292,4 +315,98 @@ fn named(line: &[u8]) -> Option<Shut> {
     let inode = next()?.parse().ok()?;
     let path = PathBuf::from(OsString::from_vec(parts.next()?.to_vec()));
     path.is_absolute().then_some(Shut { path, inode, mode })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    struct Ground {
+        _folder: tempfile::TempDir,
+        root: PathBuf,
+        blobs: Blobs,
+    }
+
+    impl Ground {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let root = folder.path().canonicalize().unwrap();
+            Self { blobs: Blobs::new(root.join("blobs")), root, _folder: folder }
+        }
+
+        /// A folder of this mode.
+        fn shut(&self, name: &str, mode: u32) -> Shut {
+            let path = self.root.join(name);
+            fs::create_dir(&path).unwrap();
+            self.permit(name, mode);
+            look_at(&path).unwrap()
+        }
+
+        fn permit(&self, name: &str, mode: u32) {
+            fs::set_permissions(self.root.join(name), fs::Permissions::from_mode(mode)).unwrap();
+        }
+
+        fn mode(&self, name: &str) -> u32 {
+            fs::metadata(self.root.join(name)).unwrap().mode() & 0o7777
+        }
+
+        fn opened(&self, shut: Vec<Shut>) -> Access {
+            let mut access = Access::default();
+            access.open_all(&self.blobs, shut).unwrap();
+            access
+        }
+
+        fn notes(&self) -> usize {
+            fs::read_dir(self.blobs.notes()).unwrap().count()
+        }
+    }
+
+    #[test]
+    fn a_note_stays_for_as_long_as_a_mode_cannot_be_given_back() {
+        let ground = Ground::new();
+        let folder = ground.shut("folder", 0o555);
+        // A name that no file system takes.
+        let path = ground.root.join("x".repeat(300)).join("folder");
+        let access = ground.opened(vec![folder]);
+        access.shut.lock().push(Shut { path, inode: 1, mode: 0o40_555 });
+        assert_eq!((ground.mode("folder"), ground.notes()), (0o755, 1));
+        access.close().unwrap_err();
+        assert_eq!(ground.notes(), 1);
+        // As if that had failed for the folder.
+        ground.permit("folder", 0o755);
+        restore_left(&ground.blobs).unwrap();
+        assert_eq!((ground.mode("folder"), ground.notes()), (0o555, 0));
+    }
+
+    #[test]
+    fn a_note_of_a_process_that_lives_is_left_alone() {
+        let ground = Ground::new();
+        let access = ground.opened(vec![ground.shut("folder", 0o555)]);
+        restore_left(&ground.blobs).unwrap();
+        assert_eq!((ground.mode("folder"), ground.notes()), (0o755, 1));
+        access.close().unwrap();
+        assert_eq!((ground.mode("folder"), ground.notes()), (0o555, 0));
+    }
+
+    #[test]
+    fn a_note_that_another_process_has_removed_or_replaced_is_noticed() {
+        let ground = Ground::new();
+        let note = new_note(&ground.blobs).unwrap();
+        assert!(is_at(note.path(), note.as_file()).unwrap());
+        fs::remove_file(note.path()).unwrap();
+        assert!(!is_at(note.path(), note.as_file()).unwrap());
+        fs::write(note.path(), "theirs").unwrap();
+        assert!(!is_at(note.path(), note.as_file()).unwrap());
+    }
+
+    #[test]
+    fn a_folder_that_lost_its_group_bit_when_it_was_opened_is_closed_again() {
+        let ground = Ground::new();
+        let access = ground.opened(vec![ground.shut("folder", 0o2555)]);
+        // As the kernel does for an owner who is not in the group.
+        ground.permit("folder", 0o755);
+        access.close().unwrap();
+        assert_eq!(ground.mode("folder") & 0o777, 0o555);
+    }
 }
