@@ -8,6 +8,7 @@
 //! | `before` | nothing, or a beginning of `after` | not put in place yet |
 //! | `after` | nothing, or `before` | put in place |
 //! | an empty folder of ours, or one in which some files are | `before`, no folder | a file that becomes a folder |
+//! | `after` | a folder | a folder that became a file, and comes back if something is in it |
 //! | a folder, with a mode between `before` and `after` | nothing | a folder that changes |
 //!
 //! Anything else is the work of another process, and stays. Nothing is removed before all that is new is in place, and an
