@@ -1,5 +1,6 @@
 //! [`wrong_value`]: values of the user's file that have the right type, and that nothing can use.
 use super::{FEWEST_PROCESSES, UserFile, files::CommandsFile, origin::at_line_of};
+use haft_core::schema::nearest;
 use haft_tools::search_engines;
 
 /// Says of the first such value what it is, what was expected, and the line if it is known.
@@ -45,7 +46,10 @@ fn is_address(text: &str) -> bool {
 
 fn wrong_engine(user: &UserFile, text: &str) -> Option<String> {
     let engine = user.tools.get("web_search")?.get("engine")?.as_str()?;
-    let known: Vec<String> = search_engines().map(|(name, _)| format!("`{name}`")).collect();
-    let message = format!("there is no search engine `{engine}`; there are {}", known.join(", "));
-    search_engines().all(|(name, _)| name != engine).then(|| at_line_of(engine, text, &message))
+    let known: Vec<&str> = search_engines().map(|(name, _)| name).collect();
+    let message = match nearest(engine, &known) {
+        Some(near) => format!("there is no search engine `{engine}`; did you mean `{near}`?"),
+        None => format!("there is no search engine `{engine}`; there are `{}`", known.join("`, `")),
+    };
+    (!known.contains(&engine)).then(|| at_line_of(engine, text, &message))
 }

@@ -183,7 +183,7 @@ fn a_choice_that_is_not_whole_is_told_with_what_is_missing() {
         place.configure(&format!("[tools.web_search]\n{settings}\n"));
         let arguments = r#"{"query": "a"}"#;
         let ran = place.run(&["tools", "call", "web_search", arguments, "--permission", "full"]);
-        assert!(ran.out.contains(told), "{settings}: {ran:?}");
+        assert!(format!("{}{}", ran.out, ran.err).contains(told), "{settings}: {ran:?}");
     }
     let place = Place::new();
     place.write(
