@@ -20,20 +20,16 @@ pub fn of(fact: &Fact) -> Option<String> {
             let paths: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
             format!("left as it was: {}", paths.join(", "))
         }
-        Fact::Replied { stop: StopReason::Length, .. } => {
-            "the reply was cut off: it is longer than the model or its server gives at once".into()
-        }
-        Fact::Replied { stop: StopReason::Refusal, .. } => "the vendor's content policy ended the reply".into(),
-        Fact::Replied { stop: StopReason::Repeating, .. } => {
-            "the reply was ended: it said nothing new for too long (`[timeouts] repeating` in the configuration)".into()
-        }
-        Fact::Replied { stop: StopReason::Endless, .. } => {
-            "the reply was ended: it took too long (`[timeouts] reply` in the configuration), or grew too large".into()
-        }
+        Fact::Replied { stop, .. } => return ended_early(*stop).map(str::to_owned),
         Fact::RootAdded { root } => {
-            format!("`{}` is added: its files are read and changed like those of the workspace", root.display())
+            format!(
+                "`{}` is added: its files are read and changed like those of the workspace",
+                root.display()
+            )
         }
-        Fact::OutboxOpened => "no questions: what cannot be taken back is queued; `haft outbox list` shows it".into(),
+        Fact::OutboxOpened => {
+            "no questions: what cannot be taken back is queued; `haft outbox list` shows it".into()
+        }
         Fact::ItemSending { item, .. } => format!("item {item} of the outbox is sent"),
         Fact::ItemDropped { item, .. } => format!("item {item} of the outbox is dropped"),
         Fact::ModeSet { mode } => format!("what is allowed: {}", mode.name()),
@@ -74,6 +70,23 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::Reminded { claims, .. } => format!("nothing shows what it claims: {}", claims.join("; ")),
         _ => return of_goal(fact).or_else(|| fact.limit_reached()),
     })
+}
+
+/// Why a reply has no end of its own; `None` if it has one.
+fn ended_early(stop: StopReason) -> Option<&'static str> {
+    match stop {
+        StopReason::Length => {
+            Some("the reply was cut off: it is longer than the model or its server gives at once")
+        }
+        StopReason::Refusal => Some("the vendor's content policy ended the reply"),
+        StopReason::Repeating => Some(
+            "the reply was ended: it said nothing new for too long (`[timeouts] repeating` in the configuration)",
+        ),
+        StopReason::Endless => Some(
+            "the reply was ended: it took too long (`[timeouts] reply` in the configuration), or grew too large",
+        ),
+        StopReason::EndTurn | StopReason::ToolUse | StopReason::Interrupted => None,
+    }
 }
 
 fn set_up(SessionSetup { agent, model, effort }: &SessionSetup) -> String {

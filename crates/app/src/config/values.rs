@@ -5,11 +5,17 @@ use haft_tools::search_engines;
 
 /// Says of the first such value what it is, what was expected, and the line if it is known.
 pub(super) fn wrong_value(user: &UserFile, text: &str) -> Option<String> {
-    let command = wrong_command_limit(&user.commands).map(|(key, message)| at_line_of(key, text, &message));
-    command.or_else(|| wrong_address(user, text)).or_else(|| wrong_engine(user, text))
+    wrong_command_limit(&user.commands, text)
+        .or_else(|| wrong_address(user, text))
+        .or_else(|| wrong_engine(user, text))
 }
 
-fn wrong_command_limit(commands: &CommandsFile) -> Option<(&'static str, String)> {
+/// A text stands there in quotes: without them, it may be a part of anything.
+fn at_line_of_text(value: &str, text: &str, message: &str) -> String {
+    at_line_of(&format!("\"{value}\""), text, message)
+}
+
+fn wrong_command_limit(commands: &CommandsFile, text: &str) -> Option<String> {
     let CommandsFile { processes, file_size, memory, .. } = commands;
     let least =
         [("processes", *processes, FEWEST_PROCESSES), ("file_size", *file_size, 1), ("memory", *memory, 1)];
@@ -17,14 +23,15 @@ fn wrong_command_limit(commands: &CommandsFile) -> Option<(&'static str, String)
         .into_iter()
         .find_map(|(key, value, least)| Some((key, value.filter(|value| *value < least)?, least)));
     if let Some((key, value, least)) = below {
-        return Some((key, format!("`commands.{key}` is {value}; it must be at least {least}")));
+        let message = format!("`commands.{key}` is {value}; it must be at least {least}");
+        return Some(at_line_of(&format!("{key} = {value}"), text, &message));
     }
     let folders = [("writable", &commands.writable), ("caches", &commands.caches)];
     folders.into_iter().find_map(|(key, folders)| {
         let relative = folders.iter().find(|folder| !folder.starts_with('/') && !folder.starts_with("~/"))?;
         let message =
             format!("`commands.{key}` has `{relative}`; it must be an absolute path, or begin with `~/`");
-        Some((key, message))
+        Some(at_line_of_text(relative, text, &message))
     })
 }
 
@@ -35,7 +42,7 @@ fn wrong_address(user: &UserFile, text: &str) -> Option<String> {
     servers.chain(vendors).find_map(|(key, address)| {
         let address = address.as_ref().filter(|address| !is_address(address))?;
         let message = format!("`{key}` is `{address}`; it must begin with `http://` or `https://`");
-        Some(at_line_of(address, text, &message))
+        Some(at_line_of_text(address, text, &message))
     })
 }
 
@@ -51,5 +58,5 @@ fn wrong_engine(user: &UserFile, text: &str) -> Option<String> {
         Some(near) => format!("there is no search engine `{engine}`; did you mean `{near}`?"),
         None => format!("there is no search engine `{engine}`; there are `{}`", known.join("`, `")),
     };
-    (!known.contains(&engine)).then(|| at_line_of(engine, text, &message))
+    (!known.contains(&engine)).then(|| at_line_of_text(engine, text, &message))
 }

@@ -111,15 +111,12 @@ pub(crate) async fn ask_once(
 /// Refuses calls whose arguments hold a secret: the journal would tell of another call than the one that runs.
 fn refuse_secrets(parts: &mut [Part], journal: &Journal) {
     for part in parts {
-        match part {
-            Part::ToolCall(call)
-                if call.problem.is_none() && journal.hidden(call.arguments.clone()) != call.arguments =>
-            {
-                call.problem = Some(SECRET_IN_ARGUMENTS.into());
-                // Without the secret first: it would not be found in the text of JSON.
-                call.arguments = journal.hidden(call.arguments.clone()).to_string().into();
-            }
-            _ => {}
+        let Part::ToolCall(call) = part else { continue };
+        let hidden = journal.hidden(call.arguments.clone());
+        if call.problem.is_none() && hidden != call.arguments {
+            call.problem = Some(SECRET_IN_ARGUMENTS.into());
+            // Of what is hidden already: the secret would not be found in the text of JSON.
+            call.arguments = hidden.to_string().into();
         }
     }
 }
