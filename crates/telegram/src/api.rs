@@ -224,7 +224,12 @@ fn result(status: u16, body: &[u8]) -> Result<Value, Refusal> {
     }
     let code = answer.get("error_code").and_then(Value::as_u64).unwrap_or(status.into());
     let description = answer.get("description").and_then(Value::as_str).unwrap_or("no reason is given");
-    let wait = answer.get("parameters").and_then(|more| more.get("retry_after")).and_then(Value::as_u64);
+    let more = |name: &str| answer.get("parameters").and_then(|more| more.get(name));
+    if more("migrate_to_chat_id").is_some() {
+        // An update says that the chat has another number now.
+        return Err(Refusal::Wait(USUAL_WAIT));
+    }
+    let wait = more("retry_after").and_then(Value::as_u64);
     match (code, wait) {
         (_, Some(seconds)) => Err(Refusal::Wait(Duration::from_secs(seconds).min(MAX_WAIT))),
         (429, None) => Err(Refusal::Wait(USUAL_WAIT)),
@@ -289,6 +294,11 @@ mod tests {
                 429,
                 r#"{"ok":false,"parameters":{"retry_after":18446744073709551615}}"#,
                 Err(Refusal::Wait(MAX_WAIT)),
+            ),
+            (
+                400,
+                r#"{"ok":false,"error_code":400,"parameters":{"migrate_to_chat_id":-7}}"#,
+                Err(Refusal::Wait(USUAL_WAIT)),
             ),
             (413, "<html>", refused(413, "no answer of the Bot API, but 413 and 6 bytes")),
             (429, "<html>", Err(Refusal::Wait(USUAL_WAIT))),

@@ -33,6 +33,8 @@ pub(super) enum Mail {
     Said(Box<Message>),
     Edited,
     Pressed(Press),
+    /// The chat has this number from here on.
+    Moved(i64),
 }
 
 /// A chat and its session.
@@ -75,7 +77,8 @@ pub(super) struct Open {
 
 impl Chat {
     pub(super) fn new(id: i64, bot: Arc<Bot>) -> Self {
-        let outbox = Arc::new(Outbox::new(TurnRenderer::new(bot.engine.setup().profile.chat.clone())));
+        let renderer = TurnRenderer::new(bot.engine.setup().profile.chat.clone());
+        let outbox = Arc::new(Outbox::new(id, renderer));
         Self {
             id,
             bot,
@@ -95,8 +98,8 @@ impl Chat {
 
     /// Runs until no more messages come and all are sent.
     pub(super) async fn live(mut self, mut inbox: mpsc::UnboundedReceiver<Mail>) {
-        let writer = self.bot.writer(self.id, self.outbox.clone());
-        let typing = typing(self.bot.clone(), self.outbox.clone(), self.id);
+        let writer = self.bot.writer(self.outbox.clone());
+        let typing = typing(self.bot.clone(), self.outbox.clone());
         tokio::select! {
             () = self.listen(&mut inbox) => {}
             () = writer.write() => {}
@@ -127,7 +130,15 @@ impl Chat {
             Mail::Said(message) => self.said(*message).await,
             Mail::Edited => self.edited(),
             Mail::Pressed(press) => self.pressed(press).await,
+            Mail::Moved(to) => self.moved(to),
         }
+    }
+
+    /// The buttons of before cannot be pressed any more.
+    fn moved(&mut self, to: i64) {
+        (self.id, self.choices) = (to, None);
+        self.outbox.move_to(to);
+        self.repeat_asks();
     }
 
     /// After a restart: buttons of before are over, a turn that was cut off goes on, what was not told is told.
@@ -350,11 +361,11 @@ async fn due(album: &Option<(Vec<Message>, Instant)>) {
 }
 
 /// Shows that something is going on, again and again.
-async fn typing(bot: Arc<Bot>, outbox: Arc<Outbox>, chat: i64) {
+async fn typing(bot: Arc<Bot>, outbox: Arc<Outbox>) {
     loop {
         sleep(TYPING_INTERVAL).await;
         if outbox.is_at_it() {
-            bot.type_in(chat).await;
+            bot.type_in(outbox.chat()).await;
         }
     }
 }

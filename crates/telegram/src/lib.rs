@@ -344,17 +344,14 @@ impl Bot {
         }
     }
 
-    fn writer(&self, chat: i64, outbox: Arc<Outbox>) -> MessageWriter {
+    fn writer(&self, outbox: Arc<Outbox>) -> MessageWriter {
         let edits = &self.engine.setup().profile.chat.edits;
-        let pace = if self.store.chat(chat).is_group { GROUP_MESSAGE_INTERVAL } else { MESSAGE_INTERVAL };
+        let pace =
+            if self.store.chat(outbox.chat()).is_group { GROUP_MESSAGE_INTERVAL } else { MESSAGE_INTERVAL };
         let limit = edits.limit.unwrap_or(LIMIT).clamp(100, LIMIT);
         let rules = Rules { pace, more_than: edits.more_than, limit };
-        MessageWriter::new(
-            (self.api.clone(), self.store.clone(), self.options.notes.clone()),
-            outbox,
-            chat,
-            rules,
-        )
+        let parts = (self.api.clone(), self.store.clone(), self.options.notes.clone());
+        MessageWriter::new(parts, outbox, rules)
     }
 
     /// The number of a question; none is given twice.

@@ -29,7 +29,6 @@ pub(super) struct MessageWriter {
     pub(super) store: Arc<Store>,
     pub(super) outbox: Arc<Outbox>,
     pub(super) notes: Notes,
-    pub(super) chat: i64,
     pub(super) rules: Rules,
     /// Of the message that grows.
     shown: Extent,
@@ -48,12 +47,11 @@ impl MessageWriter {
     pub(super) fn new(
         (api, store, notes): (Api, Arc<Store>, Notes),
         outbox: Arc<Outbox>,
-        chat: i64,
         rules: Rules,
     ) -> Self {
         let (shown, edited, troubles, asks) = (Extent::default(), None, 0, HashMap::new());
-        let ChatState { message, sent, .. } = store.chat(chat);
-        Self { api, store, outbox, notes, chat, rules, shown, edited, troubles, asks, message, sent }
+        let ChatState { message, sent, .. } = store.chat(outbox.chat());
+        Self { api, store, outbox, notes, rules, shown, edited, troubles, asks, message, sent }
     }
 
     /// Writes what lies on the outbox, for ever.
@@ -89,8 +87,8 @@ impl MessageWriter {
                 None => Ok(()),
             },
             Job::Unbutton { message } => {
-                let parameters = json!({"chat_id": self.chat, "message_id": message});
-                self.insist("editMessageReplyMarkup", &parameters).await.map(drop)
+                let parameters = json!({"message_id": message});
+                self.insist("editMessageReplyMarkup", parameters).await.map(drop)
             }
             Job::File { name, bytes } => {
                 let mime = "application/octet-stream";
@@ -100,7 +98,7 @@ impl MessageWriter {
             }
         };
         if let Err(refusal) = done {
-            (self.notes)(format!("Telegram takes a message for chat {} no more: {refusal}", self.chat));
+            (self.notes)(format!("Telegram takes a message for chat {} no more: {refusal}", self.chat()));
         }
     }
 
@@ -143,10 +141,10 @@ impl MessageWriter {
         let before = self.message;
         let written = match before {
             Some(message) => {
-                let parameters = json!({"chat_id": self.chat, "message_id": message});
+                let parameters = json!({"message_id": message});
                 self.once("editMessageText", parameters, &text).await
             }
-            None => self.once("sendMessage", json!({"chat_id": self.chat}), &text).await,
+            None => self.once("sendMessage", json!({}), &text).await,
         };
         self.edited = Some(Instant::now());
         match written {
@@ -173,7 +171,7 @@ impl MessageWriter {
         let mut result = Value::Null;
         let pieces = text.split(self.rules.limit);
         for (place, piece) in pieces.iter().enumerate() {
-            let mut parameters = json!({"chat_id": self.chat});
+            let mut parameters = json!({});
             if !keyboard.is_null() && place + 1 == pieces.len() {
                 parameters["reply_markup"] = keyboard.clone();
             }
@@ -224,7 +222,7 @@ impl MessageWriter {
         if let Some(last) = self.edited {
             sleep_until(last + self.rules.pace).await;
         }
-        let parameters = json!({"chat_id": self.chat, "message_id": message});
+        let parameters = json!({"message_id": message});
         let edited = self.insist_on("editMessageText", parameters, text).await;
         self.edited = Some(Instant::now());
         edited.map(drop)
@@ -245,7 +243,7 @@ impl MessageWriter {
         let mut tries = 0;
         loop {
             let again = Upload { field: file.field, name: file.name, mime: file.mime, bytes: file.bytes };
-            match self.api.send(method, self.chat, again).await {
+            match self.api.send(method, self.chat(), again).await {
                 Err(Refusal::Wait(time)) => self.rest(time).await,
                 Err(Refusal::Unreachable(why)) if tries < MAX_FILE_TRIES => {
                     tries += 1;
@@ -279,9 +277,10 @@ impl MessageWriter {
         }
     }
 
-    async fn insist(&mut self, method: &str, parameters: &Value) -> Result<Value, Refusal> {
+    async fn insist(&mut self, method: &str, mut parameters: Value) -> Result<Value, Refusal> {
         loop {
-            let answer = self.api.call(method, parameters).await;
+            parameters["chat_id"] = self.chat().into();
+            let answer = self.api.call(method, &parameters).await;
             if let Some(done) = self.settled(answer).await {
                 return unchanged_is_fine(done);
             }
@@ -304,6 +303,7 @@ impl MessageWriter {
 
     /// With styles where there are any, and without them where Telegram cannot read ours.
     async fn once(&self, method: &str, mut parameters: Value, text: &Rich) -> Result<Value, Refusal> {
+        parameters["chat_id"] = self.chat().into();
         parameters["link_preview_options"] = json!({"is_disabled": true});
         let mut plain = parameters.clone();
         plain["text"] = text.plain().into();
@@ -323,7 +323,7 @@ impl MessageWriter {
     /// An outage is told once.
     fn next_pause(&mut self, why: &str) -> Duration {
         if self.troubles == 0 {
-            (self.notes)(format!("Telegram takes nothing for chat {}: {why}; trying on", self.chat));
+            (self.notes)(format!("Telegram takes nothing for chat {}: {why}; trying on", self.chat()));
         }
         self.troubles = (self.troubles + 1).min(7);
         Duration::from_secs(1 << (self.troubles - 1)).min(MAX_RETRY_DELAY)
@@ -332,7 +332,7 @@ impl MessageWriter {
     fn pause(&self, time: Duration) {
         if time > MAX_RETRY_DELAY {
             let seconds = time.as_secs();
-            (self.notes)(format!("Telegram takes nothing for chat {} before {seconds} s", self.chat));
+            (self.notes)(format!("Telegram takes nothing for chat {} before {seconds} s", self.chat()));
         }
         self.outbox.pause(Instant::now() + time);
     }
@@ -351,8 +351,12 @@ impl MessageWriter {
         });
     }
 
+    fn chat(&self) -> i64 {
+        self.outbox.chat()
+    }
+
     fn keep(&self, change: impl FnOnce(&mut ChatState)) {
-        let kept = self.store.write(|state| change(state.chats.entry(self.chat).or_default()));
+        let kept = self.store.write(|state| change(state.chats.entry(self.chat()).or_default()));
         if let Err(error) = kept {
             (self.notes)(format!("cannot write `{}`: {error}", self.store.file().display()));
         }

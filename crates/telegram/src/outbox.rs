@@ -55,6 +55,7 @@ pub(super) struct Outbox {
 }
 
 struct OnDesk {
+    chat: i64,
     jobs: VecDeque<Job>,
     renderer: TurnRenderer,
     is_writing: bool,
@@ -64,11 +65,22 @@ struct OnDesk {
 }
 
 impl Outbox {
-    pub(super) fn new(renderer: TurnRenderer) -> Self {
+    /// Of the chat with this number.
+    pub(super) fn new(chat: i64, renderer: TurnRenderer) -> Self {
         let (jobs, is_writing, is_running, is_asking) = (VecDeque::new(), false, false, false);
-        let on_desk = OnDesk { jobs, renderer, is_writing, is_running, is_asking, paused_until: None };
+        let on_desk = OnDesk { chat, jobs, renderer, is_writing, is_running, is_asking, paused_until: None };
         let inner = Mutex::new(on_desk);
         Self { inner, changed: Notify::new(), idle: Notify::new() }
+    }
+
+    /// The number of the chat.
+    pub(super) fn chat(&self) -> i64 {
+        self.inner.lock().chat
+    }
+
+    /// The chat has this number from here on.
+    pub(super) fn move_to(&self, chat: i64) {
+        self.inner.lock().chat = chat;
     }
 
     /// Puts something behind what is to be written.

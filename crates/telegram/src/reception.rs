@@ -104,10 +104,10 @@ impl Chats {
         let mut odd = count - numbered.len();
         let store = self.bot.store.clone();
         let new = store
-            .take_new(numbered, |state, update| {
-                if let Incoming::Heard(message) = update {
-                    state.chats.entry(message.chat).or_default().hear(message);
-                }
+            .take_new(numbered, |state, update| match update {
+                Incoming::Heard(message) => state.chats.entry(message.chat).or_default().hear(message),
+                Incoming::Other(Update::Moved { from, to }) => state.move_chat(*from, *to),
+                Incoming::Other(_) | Incoming::Odd => {}
             })
             .map_err(|error| Trouble::State(store.file().to_owned(), error))?;
         let is_quiet = new.is_empty();
@@ -151,7 +151,18 @@ impl Chats {
                 }
             }
             Update::Pressed(press) => self.pressed(press),
+            Update::Moved { from, to } => self.moved(from, to),
         }
+    }
+
+    /// What reached the group under its old number reaches it under the new one.
+    fn moved(&mut self, from: i64, to: i64) {
+        if self.inboxes.contains_key(&to) {
+            return;
+        }
+        let Some(inbox) = self.inboxes.remove(&from) else { return };
+        self.inboxes.insert(to, inbox);
+        self.send(to, Mail::Moved(to));
     }
 
     fn said(&mut self, mut message: Message) {

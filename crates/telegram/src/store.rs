@@ -114,6 +114,18 @@ impl State {
         now.saturating_sub(self.at) > NEW_COUNT
     }
 
+    /// A group has another number from here on, in which no message has its number of before. A chat that is there already
+    /// stays as it is.
+    pub(super) fn move_chat(&mut self, from: i64, to: i64) {
+        if self.chats.contains_key(&to) {
+            return;
+        }
+        let Some(mut chat) = self.chats.remove(&from) else { return };
+        (chat.message, chat.asked) = (None, Vec::new());
+        chat.unsent.iter_mut().for_each(|message| message.chat = to);
+        self.chats.insert(to, chat);
+    }
+
     /// What updates are asked for from; all that there are where Telegram may have begun to count anew.
     fn offset(&self, now: u64) -> i64 {
         match self.last.filter(|last| (0..=MAX_UPDATE_ID).contains(last)) {

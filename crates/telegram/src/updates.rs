@@ -10,6 +10,11 @@ pub(super) enum Update {
     /// A message that was there was changed.
     Edited(Box<Message>),
     Pressed(Press),
+    /// A group became a supergroup, which has another number (Bot API, `migrate_to_chat_id`).
+    Moved {
+        from: i64,
+        to: i64,
+    },
 }
 
 /// A person.
@@ -88,6 +93,9 @@ pub(super) fn id(update: &Value) -> Option<i64> {
 /// Nothing where it cannot be read, or is of no interest.
 pub(super) fn read(update: &Value) -> Option<Update> {
     if let Some(said) = update.get("message") {
+        if let Some(to) = said.get("migrate_to_chat_id").and_then(Value::as_i64) {
+            return Some(Update::Moved { from: said.get("chat")?.get("id")?.as_i64()?, to });
+        }
         return message(said).map(|message| Update::Said(Box::new(message)));
     }
     if let Some(edited) = update.get("edited_message") {

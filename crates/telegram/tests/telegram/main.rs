@@ -261,6 +261,38 @@ async fn in_a_group_only_what_is_said_to_the_bot_counts() {
     assert_eq!(place.prompted(), ["hey look", "go on", "Fix it.", quoted]);
 }
 
+#[tokio::test]
+async fn a_group_that_becomes_a_supergroup_keeps_its_conversation() {
+    const SUPERGROUP: i64 = -100_200;
+    let (fake, mut place) = (Fake::start().await, Place::new());
+    place.mode = Mode::Ask;
+    let bot = place.start(&fake, &[write("b.txt"), json!({"say": "Done."}), json!({"say": "More."})]);
+    let said = |chat: i64, more: Value| {
+        let mut said = group(OWNER, "@haft_bot go", more);
+        said["chat"]["id"] = chat.into();
+        fake.happens("message", said);
+    };
+    said(GROUP, json!({}));
+    fake.reads_part(GROUP, "Allow this?").await;
+    said(GROUP, json!({"text": "", "migrate_to_chat_id": SUPERGROUP}));
+    let has_buttons = |message: &&fake::Shown| message.chat == SUPERGROUP && !message.buttons.is_empty();
+    let asked = |books: &fake::Books| {
+        let (id, message) = books.messages.iter().find(|(_, message)| has_buttons(message))?;
+        Some((*id, message.buttons[0].1.clone()))
+    };
+    let (message, button) = fake.until("the question in the supergroup", asked).await;
+    // What was about to be sent to the group is sent to the supergroup.
+    let moved = json!({"migrate_to_chat_id": SUPERGROUP});
+    fake.fault("sendMessage", 400, json!({"ok": false, "error_code": 400, "parameters": moved}));
+    fake.press(OWNER, SUPERGROUP, message, &button);
+    fake.reads_part(SUPERGROUP, "Done.").await;
+    assert_eq!(place.text("b.txt").as_deref(), Some("new\n"));
+    said(SUPERGROUP, json!({}));
+    fake.reads_part(SUPERGROUP, "More.").await;
+    bot.stop().await.unwrap();
+    assert_eq!(place.prompted(), ["go", "go"], "one session");
+}
+
 fn write(path: &str) -> Value {
     json!({"say": "I write.", "calls": [{"name": "write", "arguments": {"path": path, "content": "new\n"}}]})
 }
