@@ -484,7 +484,12 @@ impl Task {
             return Ok(());
         }
         ticket.begin(&self.log.journal);
-        if let Some((changes, head)) = undo::last_undo(&self.log.journal.entries()) {
+        let entries = self.log.journal.entries();
+        if let Some((changes, head)) = undo::last_undo(&entries) {
+            let workspace = &self.session.calls.workspace;
+            let is_missing = |change: &Change| !workspace.join(&change.path).exists();
+            let objects = undo::objects_of_last_undo(&entries).into_iter().filter(is_missing);
+            let changes = objects.chain(changes).collect();
             self.go_to(head, Direction::Redo, changes, Vec::new()).await?;
         }
         ticket.done(&self.log.journal);

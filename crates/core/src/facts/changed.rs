@@ -1,6 +1,9 @@
 //! [`Changed`]: what calls have really done to files, folded from facts.
 use crate::{CallId, Change, Fact, Rewind};
-use std::path::PathBuf;
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    path::PathBuf,
+};
 
 /// Changes in the order in which they happened, each with its call.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,10 +62,14 @@ impl Changed {
 /// See [`Changed::whole`].
 pub fn squash<'a>(steps: impl IntoIterator<Item = &'a Change>) -> Vec<Change> {
     let mut files: Vec<Change> = Vec::new();
+    let mut places = HashMap::new();
     for step in steps {
-        match files.iter_mut().find(|file| file.path == step.path) {
-            Some(file) => append(file, step),
-            None => files.push(step.clone()),
+        match places.entry(&step.path) {
+            Entry::Occupied(place) => append(&mut files[*place.get()], step),
+            Entry::Vacant(place) => {
+                place.insert(files.len());
+                files.push(step.clone());
+            }
         }
     }
     files.retain(|file| file.before != file.after);

@@ -6,7 +6,7 @@
 //! else ([`interrupted`]): moving a file twice is moving it once, so that the files are never left between two states.
 use crate::{
     CallId, Change, ChangeKind, Changed, Direction, Entry, Fact, Rewind, Seq, SessionOpened, TaskId,
-    Tracking, active_path, changed, policy::is_git_object,
+    Tracking, active_path, changed, past_calls::PastCalls, policy::is_git_object,
 };
 use std::{
     cmp::Reverse,
@@ -164,6 +164,31 @@ pub fn last_undo(entries: &[Arc<Entry>]) -> Option<(Vec<Change>, Seq)> {
         }
     }
     None
+}
+
+/// The contents of repositories that the calls of the last undo had added. The undo left them ([`without_objects`]), but Git may
+/// have removed them since: the redo needs them again.
+pub fn objects_of_last_undo(entries: &[Arc<Entry>]) -> Vec<Change> {
+    let is_undo = |fact: &Fact| matches!(fact, Fact::Rewound { way: Direction::Undo, .. });
+    let path = active_path(entries);
+    let Some(undo) = path.iter().rfind(|entry| is_undo(&entry.fact)) else { return Vec::new() };
+    let before = &entries[..entries.partition_point(|other| other.seq < undo.seq)];
+    let Fact::Rewound { calls, .. } = &undo.fact else { return Vec::new() };
+    let made: Vec<Change> = match calls.is_empty() {
+        true => {
+            let undone = active_path(before).into_iter().filter(|entry| Some(entry.seq) > undo.parent);
+            Changed::of(undone.map(|entry| &entry.fact)).whole()
+        }
+        false => {
+            let past = PastCalls::of(before);
+            past.calls
+                .into_iter()
+                .filter(|call| calls.contains(&call.number))
+                .flat_map(|call| call.changes)
+                .collect()
+        }
+    };
+    made.into_iter().filter(|change| change.before.is_none() && is_git_object(&change.path)).collect()
 }
 
 fn ends_taken_back(path: &[&Arc<Entry>]) -> bool {

@@ -49,6 +49,20 @@ fn a_person_who_has_only_looked_has_everything_put_back() {
 }
 
 #[test]
+fn a_redo_brings_back_what_git_removed_meanwhile() {
+    for undo in [&["undo"][..], &["undo", "--call", "1"]] {
+        let place = made(&[COMMIT]);
+        let work = place.work();
+        assert_eq!(place.run(undo).code, 0);
+        git(&work, &["prune", "--expire=now"]);
+        let redone = place.run(&["redo"]);
+        git(&work, &["fsck", "--strict"]);
+        assert_eq!(git(&work, &["log", "--format=%s"]), "two\none", "{redone:?}");
+        assert_eq!((redone.code, git(&work, &["status", "--porcelain"]).as_str()), (0, ""));
+    }
+}
+
+#[test]
 fn what_a_person_made_of_it_keeps_what_it_names() {
     type Then = &'static [&'static [&'static str]];
     let commit: Then = &[&["commit", "-q", "--allow-empty", "-m", "mine"]];
