@@ -36,6 +36,8 @@ pub enum Deed {
     Assign(Word),
     /// Runs programs at once, each reading what the one before prints; their words.
     Pipe(Vec<Vec<Word>>),
+    /// Goes on before the program in front of it has ended: `&`.
+    Background,
     /// Gives a name to commands that run that name twice at once.
     Bomb,
 }
@@ -151,6 +153,11 @@ fn deed(node: Node<'_>, line: &str) -> Option<Deed> {
             let parts = children(node).filter(|child| child.kind() != "|" && child.kind() != "|&");
             Some(Deed::Pipe(parts.map(|part| words(inner(part), line)).collect()))
         }
+        // In arithmetic it is an operator.
+        "&" => node
+            .parent()
+            .is_none_or(|parent| parent.kind() != "binary_expression")
+            .then_some(Deed::Background),
         "function_definition" => is_bomb(node, line).then_some(Deed::Bomb),
         _ => None,
     }

@@ -117,7 +117,7 @@ impl Runs {
                         runs.is_whole &= !is_input(&value);
                         runs.texts.push(value.text);
                     }
-                    Deed::Pipe(_) | Deed::Bomb => {}
+                    Deed::Pipe(_) | Deed::Background | Deed::Bomb => {}
                 }
             }
         }

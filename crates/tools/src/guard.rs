@@ -18,7 +18,7 @@ fn refusal_at(command: &str, depth: usize) -> Option<&'static str> {
         Deed::Write(file) if is_disk(&file.text) => Some("it writes over a disk"),
         Deed::Pipe(programs) if runs_a_download(programs) => Some("it runs what it downloads, unseen"),
         Deed::Bomb => Some("it is a fork bomb"),
-        Deed::Write(_) | Deed::Assign(_) | Deed::Pipe(_) => None,
+        Deed::Write(_) | Deed::Assign(_) | Deed::Pipe(_) | Deed::Background => None,
     })
 }
 

@@ -36,6 +36,25 @@ fn programs_and_their_words_are_those_that_a_shell_would_run() {
 }
 
 #[test]
+fn a_sign_for_the_background_is_neither_an_operator_nor_a_handle() {
+    let lines = [
+        ("a & b", true),
+        ("(a) &", true),
+        ("if a; then b & fi", true),
+        ("nohup a >log 2>&1 &", true),
+        ("a && b", false),
+        ("a >log 2>&1", false),
+        ("a |& b", false),
+        ("a &>log", false),
+        ("echo 'a & b' \\&", false),
+        ("echo $((1 & 2))", false),
+    ];
+    for (line, expected) in lines {
+        assert_eq!(Line::read(line).deeds.contains(&Deed::Background), expected, "{line}");
+    }
+}
+
+#[test]
 fn a_line_may_be_as_long_and_as_deep_as_it_likes() {
     assert_eq!(runs(&"ls; ".repeat(20_000)).len(), 20_000);
     for line in ["$(", "(", "{ ", "\"$(", "if "].map(|open| open.repeat(30_000)) {

@@ -3,6 +3,7 @@ use super::{Limit, need::Ended, screen::as_lines};
 use crate::BashSettings;
 use haft_core::{CommandRun, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use haft_process::{Captured, Exit, Finished, Unreached, new_file};
+use haft_shell::{Deed, Line};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::{
@@ -25,7 +26,13 @@ pub(super) struct Report {
     unreached: Vec<Unreached>,
     /// What it was missing, and how to ask for that.
     want: Option<String>,
+    /// What became of processes that it left.
+    left: Option<&'static str>,
 }
+
+/// Programs in the background end with the command, however they were started.
+const LEFT: &str =
+    "[what the command left running was ended with it; `background: true` starts a command that goes on]";
 
 /// The fields of a result.
 #[derive(Serialize)]
@@ -48,11 +55,28 @@ impl Report {
         };
         let lines = lines_of(&stdout) + lines_of(&stderr);
         let [stdout, stderr] = [stdout, stderr].map(|stream| clip(settings, &stream, whole.as_deref()));
-        Self { stdout, stderr, whole, truncated, lines, exit, confined: false, unreached, want: None }
+        Self {
+            stdout,
+            stderr,
+            whole,
+            truncated,
+            lines,
+            exit,
+            confined: false,
+            unreached,
+            want: None,
+            left: None,
+        }
     }
 
-    /// For a command in a view, adds what it was missing.
+    /// Adds what became of processes that `command` left, and, if it ran in a view, what it was missing.
     pub(super) fn of(self, command: &str, ctx: &ToolContext) -> Self {
+        let left = leaves_processes(command).then_some(LEFT);
+        let report = Self { left, ..self };
+        report.with_want(command, ctx)
+    }
+
+    fn with_want(self, command: &str, ctx: &ToolContext) -> Self {
         let Some(confinement) = &ctx.access.confinement else { return self };
         let said = format!("{}\n{}", self.stdout, self.stderr);
         let ended = Ended {
@@ -73,7 +97,8 @@ impl Report {
         if limit.terminal {
             self.stdout = as_lines(&self.stdout);
         }
-        let text = [Some(self.text()), limit.note(), self.want.clone()]
+        let left = self.left.filter(|_| self.exit != Exit::TimedOut).map(str::to_owned);
+        let text = [Some(self.text()), limit.note(), self.want.clone(), left]
             .into_iter()
             .flatten()
             .collect::<Vec<_>>()
@@ -130,6 +155,16 @@ impl Report {
         };
         json!(Details { stdout: &self.stdout, stderr: &self.stderr, run, truncated: self.truncated })
     }
+}
+
+/// Whether programs may be left when `command` has ended: it begins some without waiting for their end.
+fn leaves_processes(command: &str) -> bool {
+    if !command.contains('&') {
+        return false;
+    }
+    let deeds = Line::read(command).deeds;
+    let waits = |deed: &Deed| matches!(deed, Deed::Run(words) if words.first().is_some_and(|word| word.text == "wait"));
+    deeds.contains(&Deed::Background) && !deeds.iter().any(waits)
 }
 
 fn is_cut(settings: &BashSettings, captured: &Captured) -> bool {

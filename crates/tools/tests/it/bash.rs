@@ -33,6 +33,21 @@ async fn a_command_tells_its_output_and_how_it_ended() {
 }
 
 // C-34, C-62
+// B04
+#[tokio::test]
+async fn what_a_command_leaves_is_ended_and_told() {
+    let kit = Kit::new();
+    let left = "\n[what the command left running was ended with it; `background: true` starts a command that goes on]";
+    for (command, expected) in [
+        ("sleep 300 & echo started", format!("started{left}")),
+        ("sleep 1234 >/dev/null 2>&1 & echo on", format!("on{left}")),
+        ("sleep 0 & wait; echo over", "over".to_owned()),
+        ("true && echo '1 & 2'", "1 & 2".to_owned()),
+    ] {
+        assert_eq!(kit.told("bash", json!({"command": command})).await.content, expected);
+    }
+}
+
 #[tokio::test]
 async fn output_is_shown_while_the_command_runs() {
     let kit = Kit::new();
@@ -104,13 +119,12 @@ async fn the_marker_of_a_profile_stands_at_the_cut() {
     assert_eq!(told.content, format!("1\n2{marker}"));
 }
 
-// B04, B07, B10
+// B07, B10
 #[tokio::test]
 async fn awkward_commands_give_results() {
     let kit = Kit::new();
     let start = Instant::now();
     let table = [
-        ("sleep 300 & echo started", "started"),
         ("read x 2>/dev/null </dev/tty; echo rc=$?", "rc=1"),
         ("printf '\\377'", "\u{fffd}"),
         ("cat", "(no output)"),
