@@ -37,6 +37,7 @@ pub use places::Places;
 pub(crate) use setting::Dollars;
 pub use setting::{Choice, Setting, Value};
 pub use settings::{ProjectFile, SETTINGS, Settings, UserFile};
+pub(crate) use values::provider_names;
 pub use words::{EditorMode, Hyperlinks, NotificationKind};
 
 use crate::{system::SYSTEMS, untrusted_file};

@@ -1,7 +1,7 @@
 //! [`open`]: opens the provider that `PROVIDER/MODEL` names.
 use crate::{
     App, Failure,
-    config::{Config, KeySource, VendorFile, holder},
+    config::{Config, KeySource, VendorFile, holder, provider_names},
 };
 use haft_core::{Price, Provider, schema::nearest};
 use haft_dialects::{DIALECTS, Dialect, dialect};
@@ -416,8 +416,7 @@ pub fn vendor_named(kind: &str) -> Result<&'static Vendor, Failure> {
 }
 
 fn no_vendor(kind: &str) -> Failure {
-    let names: Vec<&str> =
-        vendors().iter().map(|vendor| vendor.name).chain(["exec", "local", "script"]).collect();
+    let names = provider_names();
     let near = nearest(kind, &names).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
     Failure::usage(format!("there is no provider `{kind}`"))
         .hint(format!("{near}there are {}", names.join(", ")))

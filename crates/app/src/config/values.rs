@@ -1,6 +1,7 @@
 //! [`wrong_value`]: values of the user's file that have the right type, and that nothing can use.
 use super::{FEWEST_PROCESSES, UserFile, files::CommandsFile, origin::at_line_of};
 use haft_core::schema::nearest;
+use haft_providers::vendors;
 use haft_tools::search_engines;
 
 /// Says of the first such value what it is, what was expected, and the line if it is known.
@@ -8,6 +9,8 @@ pub(super) fn wrong_value(user: &UserFile, text: &str) -> Option<String> {
     wrong_command_limit(&user.commands, text)
         .or_else(|| wrong_address(user, text))
         .or_else(|| wrong_engine(user, text))
+        .or_else(|| wrong_vendor(user, text))
+        .or_else(|| wrong_timeout(user, text))
 }
 
 /// A text stands there in quotes: without them, it may be a part of anything.
@@ -54,9 +57,35 @@ fn is_address(text: &str) -> bool {
 fn wrong_engine(user: &UserFile, text: &str) -> Option<String> {
     let engine = user.tools.get("web_search")?.get("engine")?.as_str()?;
     let known: Vec<&str> = search_engines().map(|(name, _)| name).collect();
-    let message = match nearest(engine, &known) {
-        Some(near) => format!("there is no search engine `{engine}`; did you mean `{near}`?"),
-        None => format!("there is no search engine `{engine}`; there are `{}`", known.join("`, `")),
+    let message = unknown("search engine", engine, &known)?;
+    Some(at_line_of_text(engine, text, &message))
+}
+
+fn wrong_vendor(user: &UserFile, text: &str) -> Option<String> {
+    let known = provider_names();
+    let (name, message) =
+        user.vendors.keys().find_map(|name| Some((name, unknown("provider", name, &known)?)))?;
+    Some(at_line_of(&format!("[vendors.{name}"), text, &message))
+}
+
+/// The names of all providers: vendors, and those that are not reached over a network.
+pub(crate) fn provider_names() -> Vec<&'static str> {
+    vendors().iter().map(|vendor| vendor.name).chain(["exec", "local", "script"]).collect()
+}
+
+fn wrong_timeout(user: &UserFile, text: &str) -> Option<String> {
+    let bash = user.tools.get("bash")?;
+    let is_zero = |key: &&str| bash.get(key).and_then(|value| value.as_integer()) == Some(0);
+    let key = ["timeout_default", "timeout_max"].into_iter().find(is_zero)?;
+    let message = format!("`tools.bash.{key}` is 0; it must be at least 1");
+    Some(at_line_of(&format!("{key} = 0"), text, &message))
+}
+
+/// Says that there is no such name, and which one may be meant; `None` if it is known.
+fn unknown(what: &str, name: &str, known: &[&str]) -> Option<String> {
+    let hint = match nearest(name, known) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are `{}`", known.join("`, `")),
     };
-    (!known.contains(&engine)).then(|| at_line_of_text(engine, text, &message))
+    (!known.contains(&name)).then(|| format!("there is no {what} `{name}`; {hint}"))
 }

@@ -332,6 +332,14 @@ fn a_value_that_nothing_can_use_is_told_with_its_line_and_what_was_expected() {
             "[tools.web_search]\nengine = \"foo\"\n",
             "line 2: there is no search engine `foo`; there are `searxng`",
         ),
+        (
+            "[vendors.openrouterr]\nkey = \"k\"\n",
+            "line 1: there is no provider `openrouterr`; did you mean `openrouter`?",
+        ),
+        (
+            "[tools.bash]\ntimeout_default = 0\n",
+            "line 2: `tools.bash.timeout_default` is 0; it must be at least 1",
+        ),
     ] {
         let place = Place::new();
         place.configure(text);
