@@ -102,6 +102,8 @@ pub enum Approval {
     Always,
     /// Yes, to a part of it.
     Part,
+    /// Yes, to what the person had made of it in an editor.
+    Edited,
 }
 
 /// A run of tests.

@@ -5,7 +5,7 @@ use crate::{
     session,
 };
 use haft_call::{is_repository, through_links};
-use haft_core::{Effect, Execution, Policy, Sandbox, Verdict, policy::server_call};
+use haft_core::{Effect, Execution, Policy, Sandbox, Verdict, policy::server_call, schema::nearest};
 use haft_present::unattended;
 use haft_tools::refusal;
 use serde::Serialize;
@@ -107,6 +107,8 @@ fn in_words(verdict: Verdict, effect: &Effect, is_confined: bool) -> (&'static s
     }
 }
 
+const KINDS: [&str; 4] = ["read", "write", "network", "execute"];
+
 /// `read:PATH`, `write:PATH`, `network:TARGET`, `execute:COMMAND`, `execute@FOLDER:COMMAND`; all else is a command.
 fn parsed(words: &str, workspace: &Path) -> Result<Effect, Failure> {
     let path = |text: &str| workspace.join(text);
@@ -117,6 +119,10 @@ fn parsed(words: &str, workspace: &Path) -> Result<Effect, Failure> {
         Some(("execute", command)) => Effect::execute(server_call(command)),
         Some((kind, command)) if kind.starts_with("execute@") => {
             Effect::execute_in(command, kind.trim_start_matches("execute@"))
+        }
+        Some((kind, value)) if let Some(near) = nearest(kind, &KINDS) => {
+            let why = format!("there is no effect `{kind}`");
+            return Err(Failure::usage(why).hint(format!("did you mean `{near}:{value}`?")));
         }
         _ => Effect::execute(server_call(words)),
     };
@@ -145,5 +151,7 @@ mod tests {
         for (words, expected) in table {
             assert_eq!(parsed(words, workspace).unwrap().to_string(), expected, "{words}");
         }
+        let Err(typo) = parsed("wirte:src/a.rs", workspace) else { panic!() };
+        assert_eq!(typo.hint.as_deref(), Some("did you mean `write:src/a.rs`?"));
     }
 }

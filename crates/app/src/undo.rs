@@ -42,6 +42,8 @@ pub struct Restored {
     pub calls: Vec<usize>,
     /// Files that hold changes of others as well.
     pub merged: Vec<PathBuf>,
+    /// Of `merged` those in which lines stand between conflict markers.
+    pub marked: Vec<PathBuf>,
     /// The prompt that leaves the conversation, the first one if there are several.
     pub prompt: Option<String>,
     /// The background tasks that run and that begin later, with their titles: nothing that they change is kept.
@@ -51,7 +53,7 @@ pub struct Restored {
 impl Restored {
     /// What this fact says; `None` of another one.
     fn of(fact: &Fact) -> Option<Self> {
-        let Fact::Rewound { way, changes, conflicts, failed, untracked, calls, merged } = fact else {
+        let Fact::Rewound { way, changes, conflicts, failed, untracked, calls, merged, marked } = fact else {
             return None;
         };
         Some(Self {
@@ -62,6 +64,7 @@ impl Restored {
             untracked: untracked.len(),
             calls: calls.clone(),
             merged: merged.clone(),
+            marked: marked.clone(),
             prompt: None,
             tasks: Vec::new(),
         })
@@ -211,6 +214,7 @@ impl Reopened {
             conflicts,
             failed,
             merged,
+            marked: Vec::new(),
             calls: Vec::new(),
             untracked: planned.untracked.len(),
             prompt: self.prompt_after(to),

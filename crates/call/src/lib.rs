@@ -67,6 +67,7 @@ pub use batch::{Executed, run_calls};
 pub use diagnostics::without_diagnostics;
 pub use errors::{conflict, last_words};
 pub use hooks::hook_note;
+pub use links::without_link_note;
 pub use permission::{Permission, is_repository, through_links};
 pub use reads::ReadTracker;
 pub use recorder::{Recorder, Recording, Unrecorded, WeakRecorder};

@@ -17,6 +17,14 @@ pub(crate) fn note(changes: &[Change], workspace: &Path) -> Option<String> {
     let more = linked.len().saturating_sub(MAX_NAMED_FILES);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let named = linked.iter().take(MAX_NAMED_FILES).cloned().collect::<Vec<_>>().join(", ");
-    let note = "now a file of its own; its other names (hard links) are as they were";
-    (!linked.is_empty()).then(|| format!("\n[{named}{more}: {note}]"))
+    (!linked.is_empty()).then(|| format!("\n[{named}{more}{NOTE}"))
+}
+
+/// How the note ends.
+const NOTE: &str = ": now a file of its own; its other names (hard links) are as they were]";
+
+/// Returns `content` of a result without the note: in a copy of the workspace, no file has another name.
+pub fn without_link_note(content: &str) -> String {
+    let is_note = |line: &&str| line.starts_with('[') && line.ends_with(NOTE);
+    content.split('\n').filter(|line| !is_note(line)).collect::<Vec<_>>().join("\n")
 }

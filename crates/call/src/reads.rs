@@ -47,8 +47,9 @@ impl Known {
     /// Whether the file still is what the model has read. May read all of it.
     fn is(&self, path: &Path, now: Option<Stamp>) -> bool {
         match (self, now) {
-            (Self::Missing, now) => now.is_none(),
-            (_, None) => false,
+            // Where no file is, none is overwritten.
+            (_, None) => true,
+            (Self::Missing, Some(_)) => false,
             (Self::Fingerprint { bytes: Some(bytes), .. }, Some(now)) if *bytes != now.bytes => false,
             (Self::Fingerprint { print: Fingerprint::Hash(known), .. }, Some(_)) => {
                 hash(path).is_ok_and(|hash| hash == *known)

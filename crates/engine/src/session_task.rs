@@ -523,9 +523,9 @@ impl Task {
         changes: Vec<Change>,
         untracked: Vec<CallId>,
     ) -> Result<(), JournalError> {
-        let (calls, merged) = (Vec::new(), Vec::new());
+        let (calls, merged, marked) = Default::default();
         let changes = if self.workspace_is_gone().is_some() { Vec::new() } else { changes };
-        let rewind = Rewind { way, changes, to: Some(to), untracked, calls, merged };
+        let rewind = Rewind { way, changes, to: Some(to), untracked, calls, merged, marked };
         rewind::carry_out(&mut self.log, &self.session, rewind).await
     }
 
@@ -544,8 +544,8 @@ impl Task {
             }
         };
         ticket.begin(&self.log.journal);
-        let UndoPlan { calls, changes, untracked, merged, .. } = plan;
-        let undo = Rewind { way: Direction::Undo, changes, to: None, untracked, calls, merged };
+        let UndoPlan { calls, changes, untracked, merged, marked, .. } = plan;
+        let undo = Rewind { way: Direction::Undo, changes, to: None, untracked, calls, merged, marked };
         rewind::carry_out(&mut self.log, &self.session, undo).await?;
         ticket.done(&self.log.journal);
         Ok(())

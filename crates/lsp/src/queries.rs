@@ -127,7 +127,8 @@ impl LanguageServers {
         let path = path.to_owned();
         taken.refresh(&[]).await;
         let text = text_of(&path);
-        let found = taken.diagnose(&[(path.clone(), text)], &[], deadline).await;
+        let edited = std::slice::from_ref(&path);
+        let found = taken.diagnose(&[(path.clone(), text)], edited, deadline).await;
         let found = self.or_give_up(&path, found).await?;
         Ok((server.name(), own(&found, &server.workspace)))
     }

@@ -4,7 +4,7 @@ pub mod sentence;
 use crate::{diff, safe};
 use haft_core::{
     BulkFolder, CallId, Change, ChangeKind, DiagnosticsChange, Effect, Execution, Fact, FileKind, FileState,
-    SessionOpened, ToolCall,
+    Hash, SessionOpened, ToolCall,
 };
 use haft_engine::{Recorded, tool_call_for};
 use sentence::Sentence;
@@ -104,7 +104,7 @@ impl Proposal {
         let is_shown =
             |value: &Value| value.as_str().is_some_and(|text| known.clone().any(|known| known == text));
         let arguments = made.arguments.as_object().into_iter().flat_map(Map::iter);
-        let arguments = arguments.filter(|(_, value)| !is_shown(value));
+        let arguments = arguments.filter(|(_, value)| !is_shown(value) && !is_content(value, changes));
         let arguments: Vec<Argument> = arguments.map(|(name, value)| Argument::new(name, value)).collect();
         let effects_in_words = match changes {
             [] => effects.iter().map(|effect| in_words(effect, workspace)).collect(),
@@ -221,6 +221,12 @@ impl Proposal {
     pub fn always_line(&self) -> String {
         format!("always: {}", self.always)
     }
+}
+
+/// Whether a file has the text as its content after `changes`, which the diff compares with what the file held before.
+fn is_content(value: &Value, changes: &[Change]) -> bool {
+    let Some(Ok(hash)) = value.as_str().map(|text| Hash::of(text.as_bytes())) else { return false };
+    changes.iter().filter_map(|change| change.after.as_ref()).any(|after| after.hash == hash)
 }
 
 impl Default for Brief {

@@ -7,8 +7,8 @@ mod speech;
 
 pub use activity::Activity;
 pub use history::{
-    Recap, UNDO_HINT, cost, moved, moved_by, next_step, next_step_if_failed, prompts, recap, rounded_usd,
-    usage,
+    Recap, UNDO_HINT, cost, kept, moved, moved_by, next_step, next_step_if_failed, prompts, recap,
+    rounded_usd, usage,
 };
 pub use item::{Aside, Asked, Call, CallState, Item};
 

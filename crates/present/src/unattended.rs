@@ -1,7 +1,10 @@
 //! [`refuse`] and [`reply`]: answer in place of a person who is not there.
-use haft_core::{Answer, CallId, Command, Effect, Mode, Policy, Rule, Ruling, SessionOpened, Verdict};
+use haft_core::{
+    Answer, CallId, Command, Effect, Mode, Policy, Rule, Ruling, SessionOpened, Verdict,
+    policy::is_git_object,
+};
 use haft_engine::Session;
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 /// Refuses an approval, since no person can give it.
 pub fn refuse(session: &Session, call: &CallId) {
@@ -18,6 +21,17 @@ pub fn hint(session: &Session, effects: &[Effect]) -> String {
     let entries = session.entries();
     let workspace = SessionOpened::of(&entries).map_or(Path::new(""), |opened| &opened.workspace);
     narrowest(effects, workspace, &session.policy().rules)
+}
+
+/// Contents of a repository never come again under the same name: in a rule, all of them stand for one.
+fn in_general(effect: &Effect) -> Effect {
+    match effect {
+        Effect::Write(path) if is_git_object(path) => {
+            let objects = path.ancestors().find(|folder| folder.ends_with("objects"));
+            Effect::Write(objects.unwrap_or(path).join("**"))
+        }
+        effect => effect.clone(),
+    }
 }
 
 /// What would allow `effects` in `workspace` where `rules` hold: the narrowest mode, or more rules.
@@ -38,7 +52,7 @@ pub fn narrowest(effects: &[Effect], workspace: &Path, rules: &[Rule]) -> String
     if allows(Mode::AcceptEdits, Vec::new()) {
         return "`--permission accept-edits` allows it".to_owned();
     }
-    let texts: Vec<String> = effects.iter().map(Effect::to_string).collect();
+    let texts: BTreeSet<String> = effects.iter().map(|effect| in_general(effect).to_string()).collect();
     let more = texts.iter().filter_map(|text| Rule::parse(Ruling::Allow, text).ok()).collect();
     let by_rules =
         format!("`allow = {}` under `[rules]` in your configuration allows it", serde_json::json!(texts));

@@ -2,7 +2,10 @@
 use super::{Approval, BlamedAttempt, BlamedCall, TestsAfter};
 use haft_core::{
     Answer, AttemptResult, CallId, Change, Entry, Fact, Hash, Part, Report, Seq, SessionId, SessionOpened,
-    Stage, ToolCall, arguments_in_brief, changed::squash, past_calls::PastCalls, text_of,
+    Stage, ToolCall, arguments_in_brief,
+    changed::{changes_in, squash},
+    past_calls::PastCalls,
+    text_of,
 };
 use haft_engine::Home;
 use haft_evidence::test_runs;
@@ -69,13 +72,15 @@ impl Step {
 }
 
 impl History {
-    /// Of the sessions that worked in a folder above `file`, and of their jobs.
+    /// Of the sessions that worked in a folder above `file` or changed it in an added folder, and of their jobs.
     pub(super) fn of(home: &Home, file: &Path) -> Self {
         let mut history = Self::default();
         for summary in home.list().into_iter().filter(|summary| summary.delegated_by.is_none()) {
             let Ok(entries) = home.peek(&summary.id.0) else { continue };
             let Some(opened) = SessionOpened::of(&entries) else { continue };
-            if file.starts_with(opened.asked_in()) {
+            let is_named =
+                |entry: &Arc<Entry>| changes_in(&entry.fact).iter().any(|change| change.path == file);
+            if file.starts_with(opened.asked_in()) || entries.iter().any(is_named) {
                 let contents = LocalStage::new(home.contents(&summary.id));
                 let (opened, id, title) = (opened.clone(), summary.id, summary.title);
                 let session = Session { id, title, contents, entries, calls: Vec::new() };
@@ -184,7 +189,11 @@ impl Reader<'_> {
             Fact::ToolStarted { call, arguments, .. } => {
                 self.with(call, |call| call.made.arguments.clone_from(arguments));
             }
-            Fact::AcceptedPart { call, .. } => self.with(call, |call| call.approval = Approval::Part),
+            Fact::AcceptedPart { call, accepted } => {
+                let is_edited = accepted.files.iter().any(|file| file.text.is_some());
+                let approval = if is_edited { Approval::Edited } else { Approval::Part };
+                self.with(call, |call| call.approval = approval);
+            }
             Fact::ApprovalAnswered { call, answer, .. } => {
                 self.with(call, |call| match (answer, call.approval) {
                     (Answer::Once, Approval::NotAsked) => call.approval = Approval::Once,

@@ -1,6 +1,6 @@
 //! [`ReplayReport`]: the result of a replay.
 use super::moved::Moved;
-use haft_call::without_diagnostics;
+use haft_call::{without_diagnostics, without_link_note};
 use haft_core::{FileKind, FileState, Outcome, Seq, SessionId, Shown, ToolResult};
 use haft_present::safe;
 use serde::Serialize;
@@ -142,7 +142,8 @@ impl Difference {
         let found = |what, recorded, replayed| {
             Some(Self { subagent: None, seq, name: name.to_owned(), what, recorded, replayed })
         };
-        let is_same = without_diagnostics(&recorded) == without_diagnostics(&replayed);
+        let told = |content: &str| without_link_note(without_diagnostics(content));
+        let is_same = told(&recorded) == told(&replayed);
         let kind = |result: &ToolResult| result.report().as_ref().map(discriminant);
         if !is_same || was.went_well() != is.went_well() || kind(was) != kind(is) {
             return found(Differs::Result, recorded, replayed);

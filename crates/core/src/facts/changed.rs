@@ -1,8 +1,8 @@
 //! [`Changed`]: what calls have really done to files, folded from facts.
 use crate::{CallId, Change, Fact, Rewind};
 use std::{
-    collections::{HashMap, hash_map::Entry},
-    path::PathBuf,
+    collections::{HashMap, HashSet},
+    path::{Path, PathBuf},
 };
 
 /// Changes in the order in which they happened, each with its call.
@@ -59,16 +59,27 @@ impl Changed {
     }
 }
 
-/// See [`Changed::whole`].
+/// See [`Changed::whole`]. Folders that were made for a file, and go with it ([`Change::new_folders`]), count like those that a
+/// step names.
 pub fn squash<'a>(steps: impl IntoIterator<Item = &'a Change>) -> Vec<Change> {
     let mut files: Vec<Change> = Vec::new();
-    let mut places = HashMap::new();
+    let (mut places, mut made) = (HashMap::<&Path, usize>::new(), HashSet::new());
     for step in steps {
-        match places.entry(&step.path) {
-            Entry::Occupied(place) => append(&mut files[*place.get()], step),
-            Entry::Vacant(place) => {
-                place.insert(files.len());
-                files.push(step.clone());
+        match places.get(&*step.path) {
+            Some(place) => append(&mut files[*place], step),
+            None => {
+                places.insert(&step.path, files.len());
+                let was_made = made.contains(&*step.path);
+                files.push(Change { before: step.before.clone().filter(|_| !was_made), ..step.clone() });
+            }
+        }
+        for folder in step.folders() {
+            match places.get(folder).map(|place| &mut files[*place]) {
+                None if step.after.is_some() => drop(made.insert(folder)),
+                None => {}
+                Some(file) if step.after.is_none() => file.after = None,
+                Some(file) if file.after.is_none() => file.after.clone_from(&file.before),
+                Some(_) => {}
             }
         }
     }

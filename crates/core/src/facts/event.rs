@@ -366,6 +366,9 @@ pub enum Fact {
         /// Files that were changed elsewhere meanwhile, and hold both now.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         merged: Vec<PathBuf>,
+        /// Of `merged` those in which lines stand between conflict markers.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        marked: Vec<PathBuf>,
     },
 }
 

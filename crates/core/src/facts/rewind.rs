@@ -22,6 +22,9 @@ pub struct Rewind {
     /// Files that were changed elsewhere, and are to hold both changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<PathBuf>,
+    /// Of `merged` those in which lines are to stand between conflict markers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marked: Vec<PathBuf>,
 }
 
 /// Which way files were moved.

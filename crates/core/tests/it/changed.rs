@@ -50,3 +50,18 @@ fn attributes_that_a_later_step_does_not_name_are_as_the_step_before_left_them()
     let noted = step(state("2", Some("31")), state("2", Some("32")));
     assert_eq!(squash([&made, &noted]), [step(None, state("2", Some("32")))]);
 }
+
+#[test]
+fn folders_that_were_made_for_a_file_come_and_go_with_it() {
+    let folder = || Some(FileState::folder(0o755));
+    let at = |path: &str, before, after| Change { path: path.into(), before, after, new_folders: 0 };
+    let made = Change { new_folders: 2, ..change("new/deep/f", "", "1") };
+    let gone = [change("new/deep/f", "1", ""), at("new/deep", folder(), None), at("new", folder(), None)];
+    let steps: Vec<&Change> = [&made].into_iter().chain(&gone).collect();
+    assert_eq!(squash(steps.iter().copied()), []);
+    let back: Vec<Change> = steps.iter().rev().map(|step| step.inverse()).collect();
+    assert_eq!(squash(&back), []);
+    // A folder that was there before, and for which another one came.
+    let again = [at("new", folder(), None), Change { new_folders: 1, ..change("new/f", "", "1") }];
+    assert_eq!(squash(&again), [again[1].clone()]);
+}

@@ -24,8 +24,8 @@ fn prompted() -> Fact {
     Fact::Prompted { parts: vec![Part::text("go")], channel: None }
 }
 fn rewound(way: Direction, changes: Vec<Change>) -> Fact {
-    let (conflicts, untracked, calls, merged) = Default::default();
-    Fact::Rewound { way, changes, conflicts, failed: Default::default(), untracked, calls, merged }
+    let (conflicts, untracked, calls, merged, marked) = Default::default();
+    Fact::Rewound { way, changes, conflicts, failed: Default::default(), untracked, calls, merged, marked }
 }
 fn journal(facts: Vec<(Fact, Option<u64>)>) -> Vec<Arc<Entry>> {
     let entries = facts.into_iter().enumerate();
@@ -45,6 +45,7 @@ fn what_an_undo_left_alone_is_known_until_somebody_speaks() {
         untracked: vec![],
         calls: vec![],
         merged: vec![],
+        marked: vec![],
         failed: Default::default(),
     };
     let start = vec![(Fact::Interrupted, None), (prompted(), None), (staged("", "2"), None), (left, Some(0))];
@@ -94,6 +95,7 @@ fn one_call_is_undone_and_the_conversation_stays() {
         untracked: vec![],
         calls: vec![1],
         merged: vec![],
+        marked: vec![],
         failed: Default::default(),
     };
     let start = vec![(Fact::Interrupted, None), (prompted(), None), (staged("1", "2"), None), (undone, None)];

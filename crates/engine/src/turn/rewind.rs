@@ -66,11 +66,13 @@ async fn move_files(log: &mut Log, session: &SessionContext, rewind: Rewind) -> 
         conflicts.extend(unmoved.files);
         failed.extend(unmoved.failed);
     }
-    let Rewind { way, changes, to, untracked, calls, mut merged } = rewind;
-    merged.retain(|path| !conflicts.contains(path));
+    let Rewind { way, changes, to, untracked, calls, mut merged, mut marked } = rewind;
+    for files in [&mut merged, &mut marked] {
+        files.retain(|path| !conflicts.contains(path));
+    }
     let lost = lost(session, &changes, &conflicts).await;
     failed.extend(lost.into_iter().map(|path| (path, LOST.to_owned())));
-    let rewound = Fact::Rewound { way, changes, conflicts, failed, untracked, calls, merged };
+    let rewound = Fact::Rewound { way, changes, conflicts, failed, untracked, calls, merged, marked };
     match to {
         None => log.record(rewound)?,
         Some(to) => {

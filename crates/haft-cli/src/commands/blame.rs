@@ -83,6 +83,7 @@ fn tell(out: &mut impl Write, call: &BlamedCall) -> Result<(), Failure> {
         Approval::Once => "yes",
         Approval::Always => "yes, and to all that is alike in the session",
         Approval::Part => "yes, to a part of it",
+        Approval::Edited => "yes, as edited by the person who was asked",
     };
     let tests = match call.tests.first() {
         None => "none ran afterward in this session".to_owned(),

@@ -13,7 +13,7 @@ use haft_app::{
 use haft_core::{Change, ChangeKind, Direction, Seq, changed};
 use haft_present::{
     diff, safe,
-    timeline::{next_step, next_step_if_failed},
+    timeline::{kept, next_step, next_step_if_failed},
 };
 use haft_terminal::Exit;
 use std::{
@@ -137,7 +137,8 @@ fn tell(restored: &Restored, is_dry: bool) -> Result<Exit, Failure> {
     let would = if is_dry { "would be " } else { "" };
     for change in restored.moved() {
         let (sign, path) = (diff::sign(change.kind()), change.path.to_string_lossy());
-        let kept = if restored.merged.contains(&change.path) { "; other changes of it are kept" } else { "" };
+        let kept = kept(&restored.merged, &restored.marked, &change.path);
+        let kept = if kept.is_empty() { String::new() } else { format!("; {kept}") };
         let moved = moved(change.kind(), restored.way);
         writeln!(stdout, "{sign} {} {would}{moved}{kept}", safe::visible_line(&path))?;
     }

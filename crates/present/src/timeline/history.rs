@@ -142,6 +142,17 @@ pub fn next_step(file: &Path, way: Direction, changes: &[Change], merge: &str) -
     }
 }
 
+/// What became of the changes of others to `file`; empty if there were none.
+pub fn kept(merged: &[PathBuf], marked: &[PathBuf], file: &Path) -> &'static str {
+    match (merged.iter().any(|path| path == file), marked.iter().any(|path| path == file)) {
+        (false, _) => "",
+        (true, false) => "other changes of it are kept",
+        (true, true) => {
+            "other changes of it are kept, and it has conflict markers where both changed the same lines"
+        }
+    }
+}
+
 /// What a person can do about files that going back or forward could not write.
 pub fn next_step_if_failed(way: Direction) -> &'static str {
     match way {
@@ -161,14 +172,19 @@ fn quoted(name: &str) -> String {
 
 /// The same without a line where no file was moved.
 pub(super) fn files(fact: &Fact) -> Option<Vec<String>> {
-    let Fact::Rewound { way, changes, conflicts, untracked, merged, failed, .. } = fact else { return None };
+    let Fact::Rewound { way, changes, conflicts, untracked, merged, marked, failed, .. } = fact else {
+        return None;
+    };
     let untracked = untracked.len();
     let name = |path: &PathBuf| safe::visible_line(&path.to_string_lossy());
     let whole = changed::squash(changes);
     let moved = whole.iter().filter(|change| !conflicts.contains(&change.path));
-    let both = |path: &PathBuf| if merged.contains(path) { " (other changes of it are kept)" } else { "" };
     let moved = moved.map(|change| {
-        format!("{} {}{}", crate::diff::sign(change.kind()), name(&change.path), both(&change.path))
+        let moved = format!("{} {}", crate::diff::sign(change.kind()), name(&change.path));
+        match kept(merged, marked, &change.path) {
+            "" => moved,
+            kept => format!("{moved} ({kept})"),
+        }
     });
     let kept = conflicts.iter().map(|path| {
         let why = failed.get(path).map_or("it was changed since", String::as_str);

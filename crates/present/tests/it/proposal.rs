@@ -147,6 +147,17 @@ fn long_arguments_are_counted_beside_a_diff() {
     assert_eq!(proposal.always, "writing this file, with any content");
 }
 
+#[test]
+fn the_whole_content_of_a_file_is_not_repeated_beside_its_diff() {
+    let content = "one\n2\nthree\n";
+    let state = FileState::file(Hash::of(content.as_bytes()).unwrap(), 0o644);
+    let changes = [Change { path: "a.txt".into(), before: None, after: Some(state), new_folders: 0 }];
+    let made = ToolCall::new("1", "write", json!({"path": "a.txt", "content": content}));
+    let proposal = proposal(made, "", &[Effect::Write("/w/a.txt".into())], &changes);
+    let diff = "+++ b/a.txt\n-two\n+2\n";
+    assert_eq!(proposal.brief(diff), Brief { text: diff.to_owned(), is_whole: true });
+}
+
 // H-137: a person who has not read the documentation sees what "live" means.
 #[test]
 fn a_question_says_what_live_means() {

@@ -13,6 +13,10 @@ fn the_narrowest_way_is_named() {
             "`allow = [\"write:/etc/x\"]` under `[rules]` in your configuration allows it, `--permission full` allows everything",
         ),
         (
+            Effect::Write("/w/.git/objects/2b/93acc6".into()),
+            "`allow = [\"write:/w/.git/objects/**\"]` under `[rules]` in your configuration allows it, `--permission full` allows everything",
+        ),
+        (
             Effect::Network("example.org".into()),
             "`allow = [\"network:example.org\"]` under `[rules]` in your configuration allows it, `--permission full` allows everything",
         ),

@@ -69,6 +69,7 @@ fn dry(reopened: &Reopened, plan: UndoPlan, is_json: bool) -> Result<Exit, Failu
         untracked: plan.untracked.len(),
         calls: plan.calls,
         merged: plan.merged,
+        marked: plan.marked,
         failed: BTreeMap::new(),
         prompt: None,
         tasks: Vec::new(),

@@ -426,6 +426,8 @@ fn a_proposed_file_is_edited_before_it_is_written() {
         let journal = fs::read_to_string(place.journal()).unwrap();
         assert!(journal.contains("[The person edited what this call does"), "{journal}");
         assert!(journal.contains("-proposed\\n+edited\\n"), "{journal}");
+        let blamed = place.run(&["blame", "n/text.txt:1"]);
+        assert!(blamed.out.contains("yes, as edited by the person who was asked"), "{blamed:?}");
         if command.is_empty() {
             terminal.keys(&["C-d"]);
             terminal.see("left 0");

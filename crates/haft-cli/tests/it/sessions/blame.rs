@@ -123,3 +123,14 @@ fn a_line_is_shown_with_prompt_model_call_approval_and_tests() {
         assert!(ran.err.contains(why), "{ran:?}");
     }
 }
+
+#[test]
+fn a_line_in_an_added_folder_is_that_of_the_call_that_wrote_it() {
+    let place = Place::new();
+    let file = place.path().join("lib/z.txt");
+    fs::create_dir(place.path().join("lib")).unwrap();
+    fs::write(&file, "old\n").unwrap();
+    let (file, folder) = (file.display().to_string(), place.path().join("lib").display().to_string());
+    turn(&place, "first", &["--add-dir", &folder], &[edit(&file, "old", "old\nby first")]);
+    assert_eq!(prompts(&place, &file), ["old: before", "by first: prompt first"]);
+}

@@ -16,6 +16,7 @@ mod replays;
 mod resuming;
 mod two_processes;
 mod undo_calls;
+mod undo_folders;
 mod undo_git;
 mod usage;
 mod verify;

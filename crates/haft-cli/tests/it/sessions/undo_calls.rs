@@ -250,7 +250,9 @@ fn what_a_person_changed_in_the_same_place_is_left_alone_or_merged() {
     let left = place.run(&["undo"]);
     assert!(left.code == 1 && left.err.contains("`haft undo --merge` merges both"), "{left:?}");
     assert_eq!(place.read("a").unwrap(), mine);
-    assert_eq!(place.run(&["undo", "--merge"]).code, 0);
+    let merged = place.run(&["undo", "--merge"]);
+    let told = "~ a put back; other changes of it are kept, and it has conflict markers where both changed the same lines\n";
+    assert_eq!((merged.code, merged.out.as_str()), (0, told), "{merged:?}");
     assert_eq!(place.read("a").unwrap(), marked("as the undo would have it"));
     let nothing = place.run(&["undo", "--merge"]);
     assert!(nothing.code == 2 && nothing.err.contains("there is nothing to undo"), "{nothing:?}");
@@ -521,6 +523,10 @@ fn each_file_that_an_undo_left_alone_is_merged_by_itself() {
     place.write("new", "mine\n");
     let undone = place.run(&["undo"]);
     assert!(undone.code == 1 && !undone.err.contains(">new"), "{undone:?}");
+    // The session's changes of both are still there.
+    let redone = place.run(&["redo"]);
+    assert_eq!((redone.code, redone.err.as_str()), (0, ""), "{redone:?}");
+    assert_eq!(place.run(&["undo"]).code, 1);
     let merged = place.run(&["undo", "--merge"]);
     assert_eq!(merged.code, 1, "{merged:?}");
     assert!(merged.out.contains("! new skipped: modified since"), "{merged:?}");

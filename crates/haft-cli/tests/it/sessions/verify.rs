@@ -596,3 +596,18 @@ fn what_a_merge_adds_by_itself_is_found() {
     let found = difference(&place, &["begin..HEAD", "--chain-only"]);
     assert!(found.contains("names no session"), "{found}");
 }
+
+/// In the copy, no file has another name.
+#[test]
+fn a_session_that_cut_a_hard_link_is_verified() {
+    let place = Place::new();
+    let file = place.write("notes.txt", "one\n");
+    fs::hard_link(&file, place.work().join("other.txt")).unwrap();
+    let edit = call("edit", json!({"path": "notes.txt", "old_text": "one", "new_text": "two"}));
+    let model =
+        place.script("m", &[call("read", json!({"path": "notes.txt"})), edit, json!({"say": "Done."})]);
+    let ran = place.run(&["run", "--json", "--permission", "full", "--model", &model, "go"]);
+    assert_eq!((ran.code, place.read("other.txt").as_deref()), (0, Some("one\n")), "{ran:?}");
+    let verified = verify(&place, &[ran.events()[0]["session"].as_str().unwrap()]);
+    assert_eq!(verified.code, 0, "{verified:?}");
+}

@@ -1,7 +1,10 @@
 //! Language servers: what a proposal adds and removes is said before it is written, and tools ask them.
-use crate::kit::{Place, Ran, call, terminal::Terminal};
+use crate::kit::{
+    Place, Ran, UNTIL_GO, bash, call,
+    terminal::{Terminal, poll},
+};
 use serde_json::{Value, json};
-use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, process::Stdio};
 
 /// Programs of the real servers, by the names that Haft has for them.
 const PROGRAMS: [(&str, &str); 2] =
@@ -98,6 +101,36 @@ while True:
         send({"id": message["id"], "result": None})
 "#;
 
+/// Starts `server` for files that end in `.small`; it has `timeout` seconds to answer.
+fn serve_small(place: &Place, server: &str, timeout: u32) {
+    let server = place.write("server.py", server).canonicalize().unwrap();
+    place.configure(&format!(
+        "[lsp.small]\ncommand = \"python3\"\nargs = [\"{}\"]\nfiles = {{ small = \"small\" }}\ntimeout = {timeout}\n",
+        server.display()
+    ));
+}
+
+// 30.2
+// H-03
+#[test]
+fn diagnostics_are_those_of_the_text_that_a_person_has_written_meanwhile() {
+    let place = Place::new();
+    serve_small(&place, PUBLISHER, 50);
+    place.write("a.small", "1\n");
+    place.hold();
+    let look = || call("diagnostics", json!({"path": "a.small"}));
+    let wait = bash(&format!("touch held; {UNTIL_GO}"));
+    let model = place.script("model.jsonl", &[look(), wait, look(), json!({"say": "Done."})]);
+    let mut haft = place.haft(&["run", "--json", "--permission", "full", "--model", &model, "go"]);
+    let running = haft.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    poll(|| place.has_made("held"), || "the command".to_owned());
+    place.write("a.small", "wrong\n");
+    place.let_go();
+    let ran = Ran::from(running.wait_with_output().unwrap());
+    let read = read(&ran);
+    assert!(read[0].starts_with("small: 0 errors") && read[2].contains("it is wrong"), "{read:?}");
+}
+
 // 30.2
 // H-01
 #[test]
@@ -109,11 +142,7 @@ fn a_question_compares_with_what_was_there_where_a_server_publishes_by_itself() 
     ];
     for (before, after, sum, line) in table {
         let place = Place::new();
-        let server = place.write("server.py", PUBLISHER);
-        place.configure(&format!(
-            "[lsp.small]\ncommand = \"python3\"\nargs = [\"{}\"]\nfiles = {{ small = \"small\" }}\ntimeout = 50\n",
-            server.canonicalize().unwrap().display()
-        ));
+        serve_small(&place, PUBLISHER, 50);
         place.write("a.small", before);
         let model = place.script(
             "model.jsonl",
@@ -133,11 +162,7 @@ fn a_question_compares_with_what_was_there_where_a_server_publishes_by_itself() 
 fn a_server_that_answers_and_never_publishes_is_one_note() {
     let place = Place::new();
     let silent = PUBLISHER.replace("        publish(document", "        silent(document");
-    let server = place.write("server.py", format!("def silent(*_): pass\n{silent}"));
-    place.configure(&format!(
-        "[lsp.small]\ncommand = \"python3\"\nargs = [\"{}\"]\nfiles = {{ small = \"small\" }}\ntimeout = 1\n",
-        server.canonicalize().unwrap().display()
-    ));
+    serve_small(&place, &format!("def silent(*_): pass\n{silent}"), 1);
     place.write("a.small", "1\n");
     let edits = (1..6).map(|n| json!({"calls": [edit("a.small", &n.to_string(), &(n + 1).to_string())]}));
     let script: Vec<Value> = edits.chain([json!({"say": "Done."})]).collect();

@@ -105,6 +105,22 @@ fn what_was_read_is_known_by_its_content_in_the_same_turn() {
     }
 }
 
+#[test]
+fn a_file_that_is_gone_can_be_written_anew() {
+    for way in ["rm a.txt", "mv a.txt b.txt"] {
+        let place = Place::new();
+        place.write("a.txt", "first\n");
+        let lines = [read(), call("bash", json!({"command": way})), write("mine\n"), says()];
+        let ran = run(&place, "m", &lines, &[]);
+        assert_eq!((refusal(&ran), place.read("a.txt").as_deref()), (None, Some("mine\n")), "{way}");
+    }
+    let place = Place::new();
+    run(&place, "first", &[write("first\n"), says()], &[]);
+    assert_eq!((place.run(&["undo"]).code, place.read("a.txt")), (0, None));
+    let ran = run(&place, "second", &[write("mine\n"), says()], &["--continue"]);
+    assert_eq!((refusal(&ran), place.read("a.txt").as_deref()), (None, Some("mine\n")), "undo");
+}
+
 fn check(place: &Place, ran: &Ran, way: &str, is_changed: bool, before: Option<String>) {
     if is_changed {
         let told = refusal(ran).unwrap_or_default();
