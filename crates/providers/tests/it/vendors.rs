@@ -23,6 +23,18 @@ fn the_table_can_be_read_and_names_are_unique() {
 }
 
 #[test]
+fn the_documentation_names_the_variables_of_each_vendor() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/models.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let cell = |variable: Option<&str>| variable.map_or("–".to_owned(), |variable| format!("`{variable}`"));
+    for vendor in vendors() {
+        let (key, address) = (cell(vendor.key_variable), cell(vendor.base_url_variable));
+        let row = format!("\n| `{}` | {key} | {address} |\n", vendor.name);
+        assert!(page.contains(&row), "{row}");
+    }
+}
+
+#[test]
 fn who_is_known_to_be_slow_may_take_longer() {
     let table = [
         ("groq", "https://api.groq.com/openai/v1", 60, 3_600),
