@@ -12,6 +12,8 @@ const MAX_DIFF_LINES: usize = 200;
 pub(crate) struct Part {
     pub(crate) changes: Vec<Change>,
     pub(crate) note: String,
+    /// A diff from what was proposed to what the person made of it; empty if nothing was edited.
+    pub(crate) edits: String,
 }
 
 /// Takes the accepted parts out of `changes`.
@@ -45,8 +47,9 @@ pub(crate) fn take(stage: &dyn Stage, changes: &[Change], accepted: &Accepted) -
             }
         }
     }
-    let note = edit_note(stage, &edited) + &part_note(stage, &kept, &left_out, edited.is_empty());
-    Ok(Part { changes: kept, note })
+    let edits = if edited.is_empty() { String::new() } else { diffs(stage, &edited) };
+    let note = edit_note(&edits) + &part_note(stage, &kept, &left_out, edited.is_empty());
+    Ok(Part { changes: kept, note, edits })
 }
 
 /// Whether `change` makes a folder that an accepted file lies in: without it an undo would leave the folder.
@@ -120,14 +123,23 @@ fn replace(
 }
 
 /// What stands behind the result if the person edited files: a diff from what was proposed to what was written.
-fn edit_note(stage: &dyn Stage, edited: &[Change]) -> String {
-    if edited.is_empty() {
+fn edit_note(edits: &str) -> String {
+    if edits.is_empty() {
         return String::new();
     }
     format!(
         "\n[The person edited what this call does to files before accepting it. The files now hold the person's text. From \
-         what you proposed to what was written:]\n{}",
-        diffs(stage, edited)
+         what you proposed to what was written:]\n{edits}"
+    )
+}
+
+/// What stands behind the error if the files could not be written: the person's work is not lost.
+pub(crate) fn unwritten_edits(edits: &str) -> String {
+    if edits.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\n[The person had edited what this call does to files. From what you proposed to the person's text:]\n{edits}"
     )
 }
 

@@ -55,11 +55,13 @@ pub(crate) struct Done {
     pub(crate) how: Tracking,
     /// The view. It also owns changes that are applied and not recorded.
     pub(crate) view: Option<Arc<dyn View>>,
+    /// A diff of what a person edited in the proposal; empty for nothing.
+    pub(crate) edits: String,
 }
 
 impl Done {
     pub(crate) fn without_changes(result: ToolResult) -> Self {
-        Self { result, changes: Vec::new(), how: Tracking::Declared, view: None }
+        Self { result, changes: Vec::new(), how: Tracking::Declared, view: None, edits: String::new() }
     }
 }
 

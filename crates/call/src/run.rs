@@ -201,17 +201,17 @@ impl CallRun<'_> {
             return Ok(Done::without_changes(result));
         }
         let accepted = self.judge_changes(&changes, &view.bulk(), how, None).await?;
-        let (changes, is_whole) = match accepted {
+        let (changes, edits, is_whole) = match accepted {
             Some(accepted) => {
-                let Part { changes, note } = self.part(changes, accepted).await?;
+                let Part { changes, note, edits } = self.part(changes, accepted).await?;
                 result.content += &note;
-                (changes, false)
+                (changes, edits, false)
             }
-            None => (changes, true),
+            None => (changes, String::new(), true),
         };
         result.content += &links::note(&changes, &scope.workspace).unwrap_or_default();
         // What is not recorded is shown as a summary, and goes only with the whole.
-        Ok(Done { result, changes, how, view: Some(view).filter(|_| is_whole) })
+        Ok(Done { result, changes, how, view: Some(view).filter(|_| is_whole), edits })
     }
 
     /// Whether the call is a command of a model that makes a plan: what it did in its view is dropped with the view.

@@ -3,6 +3,7 @@ use crate::{
     ancestors::RecordedAbove,
     errors::{conflict, not_settled},
     merge::{self, Labels, Merge, Sides},
+    part,
     recorder::Unrecorded,
     round::{CallRun, Done, Stopped},
     scope::CallScope,
@@ -101,7 +102,7 @@ impl CallRun<'_> {
     /// Records what the call did, then makes it real.
     pub(crate) async fn commit(&self, done: Done) -> Result<ToolResult, Stopped> {
         let (scope, recorder) = (self.round.scope, &self.round.recorder);
-        let Done { result, changes, how, view } = done;
+        let Done { result, changes, how, view, edits } = done;
         let bulk = view.as_ref().map(|view| view.bulk()).unwrap_or_default();
         let unrecorded: Vec<PathBuf> = bulk.folders.iter().map(|folder| folder.path.clone()).collect();
         let changes_files = !changes.is_empty() || !unrecorded.is_empty();
@@ -121,7 +122,7 @@ impl CallRun<'_> {
             Err(error) => (None, Settled { unsettled: paths(&changes), error: Some(error) }),
         };
         let Settled { unsettled, error } = settled;
-        let Some(error) = error else {
+        let Some(mut error) = error else {
             self.reply.add(&changes);
             apply_bulk(view).await?;
             return Ok(result);
@@ -130,6 +131,7 @@ impl CallRun<'_> {
             above.unsettled(&unsettled).await;
         }
         recorder.record(Fact::Unsettled { call: self.call.id.clone(), paths: unsettled }).await?;
+        error.message += &part::unwritten_edits(&edits);
         Err(error.into())
     }
 }

@@ -38,18 +38,18 @@ impl CallRun<'_> {
             compared.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(not_kept)?;
         let bulk = view.bulk();
         let accepted = self.judge_changes(&changes, &bulk, Tracking::Staged, Some(&self.call)).await?;
-        let (changes, note) = match accepted {
+        let (changes, note, edits) = match accepted {
             Some(accepted) => {
-                let Part { changes, note } = self.part(changes, accepted).await?;
-                (changes, Some(note))
+                let Part { changes, note, edits } = self.part(changes, accepted).await?;
+                (changes, Some(note), edits)
             }
-            None => (changes, None),
+            None => (changes, None, String::new()),
         };
         let view = Some(view).filter(|_| note.is_none());
         let mut result = with_changes(result.clone(), &changes, &others);
         result.content += &note.unwrap_or_default();
         result.content += &links::note(&changes, &self.round.scope.workspace).unwrap_or_default();
-        Ok(Done { result, changes, how: Tracking::Staged, view })
+        Ok(Done { result, changes, how: Tracking::Staged, view, edits })
     }
 
     fn task_failed(&self, result: ToolResult, stopped: Stopped) -> ToolResult {

@@ -1,6 +1,6 @@
 //! What Haft promises about commands: nothing without consent, everything once, through the binary. The ways out of
 //! confinement stand in `sandbox/escape.rs`.
-use crate::kit::{Place, Ran, terminal::poll};
+use crate::kit::{Place, Ran, call, serving::Serving, terminal::poll};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -333,4 +333,27 @@ fn a_link_that_a_command_leaves_in_tmp_leads_haft_nowhere() {
     let ran = run(&place, &under("full"), &[&plant, "pwd; echo x >made"]);
     assert_eq!((fs::read_dir(&outside).unwrap().count(), ran.code), (0, 0), "{ran:?}");
     assert_eq!(place.read("made").as_deref(), Some("x\n"), "{ran:?}");
+}
+
+/// What a person wrote in place of a proposal is not lost if the file changes before the answer: the model reads it.
+#[test]
+fn the_persons_text_is_not_lost_where_the_file_was_changed_meanwhile() {
+    let place = Place::new();
+    place.write("a.txt", "one\n");
+    let edit = call("edit", json!({"path": "a.txt", "old_text": "one", "new_text": "two"}));
+    let model = place.script("m", &[call("read", json!({"path": "a.txt"})), edit, json!({"say": "Done."})]);
+    let server = Serving::start(&place, &["--model", &model, "--permission", "ask"]);
+    let id = server.session("{}");
+    let mut events = server.follow(&id, "");
+    server.ask(&format!("POST /v1/sessions/{id}/prompt"), r#"{"text":"go"}"#);
+    let asks = events.until("approval_asked").pop().unwrap();
+    place.write("a.txt", "one\nof mine\n");
+    let approval = format!("POST /v1/sessions/{id}/approvals/{}", asks["call"].as_str().unwrap());
+    let accepted = json!({"answer": "once", "accepted": [{"path": "a.txt", "text": "two by me\n"}]});
+    let answered = server.ask(&approval, &accepted.to_string());
+    assert_eq!(answered.status, 202, "{answered:?}");
+    let ended = events.until("turn_ended").into_iter().rfind(|event| event["type"] == "tool_ended").unwrap();
+    let content = ended["content"].as_str().unwrap();
+    assert!(content.contains("changed meanwhile") && content.contains("-two\n+two by me\n"), "{content}");
+    assert_eq!(place.read("a.txt").as_deref(), Some("one\nof mine\n"));
 }
