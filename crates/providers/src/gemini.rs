@@ -4,11 +4,12 @@
 //! 2026-11.
 mod reply;
 mod schema;
+pub(crate) mod signature;
 
 pub(crate) use reply::ContentReply;
 
 use crate::{
-    Wire, constrain,
+    constrain,
     openai_chat::{sent_name, sound_arguments},
     quirks::Quirks,
 };
@@ -111,7 +112,7 @@ fn said(parts: &[Part]) -> Vec<Value> {
             Part::Text { text } if !text.is_empty() => said.push(json!({"text": text})),
             Part::Text { .. } | Part::Image(_) | Part::Document(_) => {}
             Part::Thinking { signature, .. } => {
-                if let Some((None, proof)) = signature.as_deref().and_then(signed) {
+                if let Some((None, proof)) = signature.as_deref().and_then(signature::signed) {
                     sign_text(proof, &mut said);
                 }
             }
@@ -121,11 +122,8 @@ fn said(parts: &[Part]) -> Vec<Value> {
             }
         }
     }
-    for part in parts {
-        let Part::Thinking { signature: Some(signature), .. } = part else { continue };
-        if let Some((Some(place), proof)) = signed(signature)
-            && let Some(call) = calls.get_mut(place)
-        {
+    for (call, proof) in calls.iter_mut().zip(signature::of_calls(parts)) {
+        if let Some(proof) = proof {
             call["thoughtSignature"] = proof.into();
         }
     }
@@ -138,18 +136,6 @@ fn sign_text(proof: &str, said: &mut Vec<Value>) {
         Some(text) if text["thoughtSignature"].is_null() => text["thoughtSignature"] = proof.into(),
         _ => said.push(json!({"text": "", "thoughtSignature": proof})),
     }
-}
-
-/// A signature, and the number of the call that it stood on, counted from 0; `None` where it stood on a text.
-fn sign(call: Option<usize>, proof: &str) -> String {
-    let place = call.map(|call| call.to_string()).unwrap_or_default();
-    Wire::Gemini.mark(&format!("{place}:{proof}"))
-}
-
-/// What [`sign`] put together; nothing for the signatures of other wires.
-fn signed(signature: &str) -> Option<(Option<usize>, &str)> {
-    let (place, proof) = Wire::Gemini.own(signature)?.split_once(':')?;
-    Some((place.parse().ok(), proof))
 }
 
 /// An object in any case; `output` and `error` are the names that the wire's guide gives.

@@ -1,13 +1,15 @@
 //! OpenAI's chat completions: the request. What comes back is read in [`reply`].
 //!
 //! Source: platform.openai.com, API reference "Chat", 2026-11, and what compatible servers make of it.
+mod details;
 mod reply;
 
 pub(crate) use reply::ChatReply;
 
 use crate::{
     constrain::{self, definition},
-    quirks::{EchoReasoning, EmptyContent, Quirks, options},
+    gemini::signature,
+    quirks::{EchoProofs, EchoReasoning, EmptyContent, Quirks, options},
 };
 use fnv::FnvHasher;
 use haft_core::{CallId, Document, Image, Message, Part, Request, ToolCall, text_of};
@@ -95,7 +97,8 @@ pub(crate) fn data_url(image: &Image) -> String {
 
 /// Nothing for a message that was interrupted before it said anything: it would be refused.
 fn assistant(parts: &[Part], quirks: &Quirks) -> Option<Value> {
-    let calls: Vec<Value> = parts.iter().filter_map(Part::as_call).map(|made| call(made, quirks)).collect();
+    let mut calls: Vec<Value> =
+        parts.iter().filter_map(Part::as_call).map(|made| call(made, quirks)).collect();
     if calls.is_empty() && text_of(parts).is_empty() {
         return None;
     }
@@ -111,10 +114,26 @@ fn assistant(parts: &[Part], quirks: &Quirks) -> Option<Value> {
         // Empty where another model made the call: the vendors that want it back refuse a call without it.
         message.insert("reasoning_content".into(), thought(parts).into());
     }
+    match quirks.echo_proofs {
+        EchoProofs::Never => {}
+        EchoProofs::CallSignatures => sign(&mut calls, parts),
+        EchoProofs::Details => {
+            message.extend(details::of_message(parts).map(|details| ("reasoning_details".into(), details)));
+        }
+    }
     if !calls.is_empty() {
         message.insert("tool_calls".into(), calls.into());
     }
     Some(message.into())
+}
+
+/// Gemini 3 refuses a call without the signature that it came with.
+fn sign(calls: &mut [Value], parts: &[Part]) {
+    for (call, proof) in calls.iter_mut().zip(signature::of_calls(parts)) {
+        if let Some(proof) = proof {
+            call["extra_content"] = json!({"google": {"thought_signature": proof}});
+        }
+    }
 }
 
 fn said(parts: &[Part], quirks: &Quirks) -> Value {

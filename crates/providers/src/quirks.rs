@@ -8,6 +8,8 @@ use serde_json::{Map, Value};
 pub struct Quirks {
     /// Whether it wants its thoughts back.
     pub echo_reasoning: EchoReasoning,
+    /// Which proofs of its thoughts it wants back on the chat wire.
+    pub echo_proofs: EchoProofs,
     /// What stands for no text in an assistant message.
     pub empty_content: EmptyContent,
     /// The field that limits the output: `max_tokens` or `max_completion_tokens`.
@@ -55,6 +57,7 @@ impl Quirks {
     /// The usual form.
     pub const NONE: Self = Self {
         echo_reasoning: EchoReasoning::Never,
+        echo_proofs: EchoProofs::Never,
         empty_content: EmptyContent::Text,
         max_tokens_field: "max_tokens",
         stream_usage: true,
@@ -159,6 +162,18 @@ pub enum EchoReasoning {
     WithCalls,
     /// All.
     Always,
+}
+
+/// Which proofs of its thoughts a vendor of the chat wire wants back. The other vendors may refuse a field that they do not
+/// know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EchoProofs {
+    /// None.
+    Never,
+    /// `extra_content.google.thought_signature` of each call: Gemini.
+    CallSignatures,
+    /// `reasoning_details` of each message: OpenRouter.
+    Details,
 }
 
 /// What stands for no text in an assistant message.

@@ -2,7 +2,7 @@
 //! names its source and when it was last read.
 use crate::{
     Vendor, Wire,
-    quirks::{Answers, EchoReasoning, EffortField, EmptyContent, Holds, Quirks},
+    quirks::{Answers, EchoProofs, EchoReasoning, EffortField, EmptyContent, Holds, Quirks},
     sign_in::SignIn,
 };
 
@@ -149,7 +149,7 @@ static VENDORS: &[Vendor] = &[
         quirks: Quirks { echo_reasoning: EchoReasoning::WithCalls, ..Quirks::NONE },
         ..Vendor::NONE
     },
-    // openrouter.ai/docs/api-reference, 2026-11. Vendors behind it refuse empty text blocks.
+    // openrouter.ai/docs/api-reference and "Reasoning tokens", 2026-11. Vendors behind it refuse empty text blocks.
     Vendor {
         name: "openrouter",
         title: "OpenRouter",
@@ -161,6 +161,7 @@ static VENDORS: &[Vendor] = &[
         default_model: Some("openrouter/auto"),
         base_url_variable: Some("OPENROUTER_BASE_URL"),
         quirks: Quirks {
+            echo_proofs: EchoProofs::Details,
             effort: EffortField::Reasoning,
             empty_content: EmptyContent::Null,
             first_byte_seconds: Some(300),
@@ -219,7 +220,7 @@ static VENDORS: &[Vendor] = &[
         },
         ..Vendor::NONE
     },
-    // ai.google.dev/gemini-api/docs/openai, 2026-11: Gemini's OpenAI-compatible endpoint.
+    // ai.google.dev/gemini-api/docs/openai and "Thought signatures", 2026-11: Gemini's OpenAI-compatible endpoint.
     Vendor {
         name: "gemini",
         aliases: &["google"],
@@ -231,6 +232,7 @@ static VENDORS: &[Vendor] = &[
         default_model: Some("gemini-2.5-pro"),
         base_url_variable: Some("GEMINI_BASE_URL"),
         quirks: Quirks {
+            echo_proofs: EchoProofs::CallSignatures,
             effort: EffortField::ReasoningEffort,
             models_without_reasoning: GEMINI_WITHOUT_REASONING,
             empty_content: EmptyContent::Null,

@@ -9,7 +9,7 @@
 //!
 //! Each event of a stream has this form, with the parts that are new; calls come whole. Nothing marks the end but the
 //! end of the line.
-use super::sign;
+use super::signature::sign;
 use crate::{
     fault::Complaint,
     json::{count, take_text, text},

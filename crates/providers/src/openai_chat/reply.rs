@@ -7,9 +7,11 @@
 //! ```
 //!
 //! A whole reply has `message` in place of `delta`. Each field may be missing, null or of another type: it is then
-//! taken as not said.
+//! taken as not said. Gemini adds `extra_content.google.thought_signature` to a call, OpenRouter [`Details`] to a message.
+use super::details::Details;
 use crate::{
     fault::Complaint,
+    gemini::signature::sign,
     json::{count, take_text, text},
     parser::{Fault, Parser, object, sound},
     sse::Event,
@@ -25,6 +27,7 @@ pub(crate) struct ChatReply {
     finish: Option<String>,
     over: bool,
     declined: String,
+    details: Details,
 }
 
 impl Parser for ChatReply {
@@ -50,7 +53,8 @@ impl Parser for ChatReply {
         self.over
     }
 
-    fn finish(&mut self, _out: &mut Vec<Delta>) -> Option<StopReason> {
+    fn finish(&mut self, out: &mut Vec<Delta>) -> Option<StopReason> {
+        out.extend(self.details.signature().into_iter().chain(self.calls.signatures()).map(Delta::Signature));
         let stop = match &self.finish {
             Some(_) if !self.declined.is_empty() => StopReason::Refusal,
             Some(word) => stop_reason(word),
@@ -103,6 +107,7 @@ impl ChatReply {
         let fields = ["reasoning_content", "reasoning", "reasoning_text"];
         let thought = fields.iter().map(|field| take_text(&mut said[*field])).find(|text| !text.is_empty());
         out.extend(thought.map(Delta::Thinking));
+        self.details.push(said["reasoning_details"].take());
         match said["content"].take() {
             Value::String(text) if !text.is_empty() => out.push(Delta::Text(text)),
             Value::Array(parts) => {
@@ -155,6 +160,8 @@ struct Calls {
 struct OpenCall {
     id: String,
     is_named: bool,
+    /// Of Gemini's thought, held back until the end.
+    signature: String,
 }
 
 impl Calls {
@@ -168,8 +175,12 @@ impl Calls {
             value => value.to_string(),
         };
         let index = self.place(count(&piece["index"]), &id, &name);
+        let signature = piece.pointer("/extra_content/google/thought_signature").map_or("", text).to_owned();
         if self.learn(index, &id, &name) {
             out.push(Delta::CallStart { index, id: CallId(id), name });
+        }
+        if let Some(call) = self.known.get_mut(&index).filter(|_| !signature.is_empty()) {
+            call.signature = signature;
         }
         if !arguments.is_empty() {
             out.push(Delta::CallArguments { index, json: arguments });
@@ -205,6 +216,11 @@ impl Calls {
             self.by_index.insert(index, place);
         }
         place
+    }
+
+    fn signatures(&self) -> impl Iterator<Item = String> {
+        let signed = self.known.values().enumerate().filter(|(_, call)| !call.signature.is_empty());
+        signed.map(|(place, call)| sign(Some(place), &call.signature))
     }
 
     /// Whether this piece says something about its call that was not known.

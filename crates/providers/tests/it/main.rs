@@ -8,4 +8,5 @@ mod requests;
 mod retry;
 mod scripted;
 mod text_calls;
+mod thoughts;
 mod vendors;

@@ -67,7 +67,7 @@ async fn responses(State(seen): State<Seen>, headers: HeaderMap, Json(body): Jso
 }
 
 /// A conversation with everything in it.
-fn conversation() -> Request {
+pub(crate) fn conversation() -> Request {
     let image = Image { mime: "image/png".into(), data: "AAAA".into() };
     let thought = Part::Thinking { text: "hm".into(), signature: Some("s".into()) };
     let hidden = Part::Thinking { text: String::new(), signature: Some("redacted_thinking:z".into()) };
@@ -149,7 +149,7 @@ async fn servers_are_told_the_form_of_calls() {
     }
 }
 
-async fn sent(name: &str, request: Request) -> (HeaderMap, Value) {
+pub(crate) async fn sent(name: &str, request: Request) -> (HeaderMap, Value) {
     sent_by(name, request, Connection::default()).await
 }
 

@@ -8,5 +8,6 @@ mod error_messages;
 mod fallbacks;
 mod llama_server;
 mod ollama;
+mod thoughts;
 mod unread_calls;
 mod wires;

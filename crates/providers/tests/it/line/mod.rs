@@ -2,5 +2,5 @@
 mod faults;
 mod gemini;
 mod responses;
-mod server;
-mod streams;
+pub(crate) mod server;
+pub(crate) mod streams;

@@ -19,7 +19,7 @@ pub(crate) async fn reply(wire: Wire, act: Act) -> Result<(Vec<Part>, StopReason
 }
 
 /// Events of the chat wire from the deltas of their choice; `finish` may be null.
-fn chat(deltas: &[Value], finish: Value) -> String {
+pub(crate) fn chat(deltas: &[Value], finish: Value) -> String {
     let event = |delta: &Value| {
         format!("data: {}\n\n", json!({"choices": [{"delta": delta, "finish_reason": null}]}))
     };

@@ -1,0 +1,30 @@
+//! Gemini's thought signatures: how the journal keeps them, and how the calls of a message get theirs back. The chat wire of
+//! Gemini keeps them in the same form, so either wire can go on with a conversation of the other.
+use crate::Wire;
+use haft_core::Part;
+
+/// A signature, and the number of the call that it stood on, counted from 0; `None` where it stood on a text.
+pub(crate) fn sign(call: Option<usize>, proof: &str) -> String {
+    let place = call.map(|call| call.to_string()).unwrap_or_default();
+    Wire::Gemini.mark(&format!("{place}:{proof}"))
+}
+
+/// What [`sign`] put together; nothing for the signatures of other wires.
+pub(super) fn signed(signature: &str) -> Option<(Option<usize>, &str)> {
+    let (place, proof) = Wire::Gemini.own(signature)?.split_once(':')?;
+    Some((place.parse().ok(), proof))
+}
+
+/// The signature of each call among `parts`, in their order.
+pub(crate) fn of_calls(parts: &[Part]) -> Vec<Option<&str>> {
+    let mut signatures = vec![None; parts.iter().filter_map(Part::as_call).count()];
+    for part in parts {
+        let Part::Thinking { signature: Some(signature), .. } = part else { continue };
+        if let Some((Some(place), proof)) = signed(signature)
+            && let Some(of_call) = signatures.get_mut(place)
+        {
+            *of_call = Some(proof);
+        }
+    }
+    signatures
+}

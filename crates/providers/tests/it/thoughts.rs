@@ -1,0 +1,108 @@
+//! Proofs of thoughts: what a reply brings goes back to the vendors that want it, and to no other.
+use crate::{
+    line::{
+        server::{answer, events},
+        streams::{call, chat, reply, thinking},
+    },
+    requests::{conversation, sent},
+};
+use haft_core::{CallId, Message, Part, Request, ToolResult};
+use haft_providers::Wire;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// A conversation in which the model said `parts`, and its calls were answered.
+fn answered(model: &str, parts: Vec<Part>) -> Request {
+    let result = |id: &CallId| Message::Tool {
+        call: id.clone(),
+        name: "read".into(),
+        result: ToolResult { content: "one".into(), ..ToolResult::default() },
+    };
+    let results: Vec<Message> = parts.iter().filter_map(Part::as_call).map(|call| result(&call.id)).collect();
+    let prompt = Message::User { parts: vec![Part::text("look")] };
+    let messages = [prompt, Message::Assistant { parts }].into_iter().chain(results);
+    Request { model: model.into(), messages: messages.map(Arc::new).collect(), ..conversation() }
+}
+
+/// The first message of the model in a request on the chat wire.
+async fn said_again(vendor: &str, model: &str, parts: Vec<Part>) -> Value {
+    let (_, body) = sent(vendor, answered(model, parts)).await;
+    body["messages"][2].clone()
+}
+
+fn piece(index: u64, id: &str, signature: &str) -> Value {
+    let extra = json!({"google": {"thought_signature": signature}});
+    let mut piece = json!({"index": index, "id": id, "function": {"name": "read", "arguments": "{}"}});
+    if !signature.is_empty() {
+        piece["extra_content"] = extra;
+    }
+    piece
+}
+
+#[tokio::test]
+async fn gemini_gets_the_signatures_of_its_calls_back_on_either_wire() {
+    let pieces = json!([piece(0, "a", "of a"), piece(1, "b", ""), piece(2, "c", "of c")]);
+    let streamed = events(&chat(&[json!({"tool_calls": pieces})], json!("tool_calls")));
+    let whole = json!({"choices": [{"message": {"tool_calls": pieces}, "finish_reason": "tool_calls"}]});
+    let whole = answer(200, "content-type: application/json", &whole.to_string());
+    for act in [streamed, whole] {
+        let (parts, ..) = reply(Wire::OpenaiChat, act).await.unwrap();
+        let expected = vec![
+            thinking("", Some("gemini:0:of a")),
+            thinking("", Some("gemini:2:of c")),
+            call("a", "read", json!({})),
+            call("b", "read", json!({})),
+            call("c", "read", json!({})),
+        ];
+        assert_eq!(parts, expected);
+        let chat = said_again("gemini", "gemini-3-pro-preview", parts.clone()).await;
+        let signatures = [0, 1, 2]
+            .map(|place| chat["tool_calls"][place]["extra_content"]["google"]["thought_signature"].clone());
+        assert_eq!(signatures, [json!("of a"), Value::Null, json!("of c")], "{chat}");
+        let (_, native) = sent("gemini-native", answered("m", parts)).await;
+        let signatures =
+            [0, 1, 2].map(|place| native["contents"][1]["parts"][place]["thoughtSignature"].clone());
+        assert_eq!(signatures, [json!("of a"), Value::Null, json!("of c")], "{native}");
+    }
+}
+
+#[tokio::test]
+async fn openrouter_gets_the_details_of_its_thoughts_back_as_they_came() {
+    let text = |text: &str| json!({"type": "reasoning.text", "text": text, "index": 0, "format": "f"});
+    let signature = json!({"type": "reasoning.text", "signature": "s", "index": 0, "text": null});
+    let encrypted = |id: &str| json!({"type": "reasoning.encrypted", "data": "ENC", "id": id, "index": 0});
+    let deltas = [
+        json!({"reasoning": "h", "reasoning_details": [text("h")]}),
+        json!({"reasoning": "m", "reasoning_details": [text("m")]}),
+        json!({"reasoning_details": [signature]}),
+        json!({"reasoning_details": [encrypted("a"), encrypted("b")]}),
+        json!({"reasoning_details": null, "tool_calls": [piece(0, "a", "")]}),
+    ];
+    let (parts, ..) = reply(Wire::OpenaiChat, events(&chat(&deltas, json!("tool_calls")))).await.unwrap();
+    let details = json!([
+        {"type": "reasoning.text", "text": "hm", "index": 0, "format": "f", "signature": "s"},
+        encrypted("a"),
+        encrypted("b"),
+    ]);
+    assert_eq!(
+        said_again("openrouter", "google/gemini-3", parts.clone()).await["reasoning_details"],
+        details
+    );
+    for vendor in ["openai", "mistral", "gemini"] {
+        let said = said_again(vendor, "m", parts.clone()).await;
+        assert!(!said.to_string().contains("reasoning_details"), "{vendor}: {said}");
+    }
+    for vendor in ["anthropic", "openai-responses", "gemini-native"] {
+        let (_, body) = sent(vendor, answered("m", parts.clone())).await;
+        assert!(!body.to_string().contains("ENC"), "{vendor}: {body}");
+    }
+}
+
+#[tokio::test]
+async fn signatures_of_gemini_are_sent_to_no_other_vendor() {
+    for vendor in ["openai", "mistral", "openrouter"] {
+        let parts = vec![thinking("", Some("gemini:0:xyz")), call("a", "read", json!({}))];
+        let said = said_again(vendor, "m", parts).await;
+        assert!(!said.to_string().contains("xyz"), "{vendor}: {said}");
+    }
+}
