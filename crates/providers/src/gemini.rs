@@ -32,7 +32,7 @@ pub(crate) fn body(request: &Request, quirks: &Quirks) -> Value {
     if !request.system.is_empty() {
         body.insert("systemInstruction".into(), json!({"parts": [{"text": request.system}]}));
     }
-    body.insert("contents".into(), contents(&request.messages).into());
+    body.insert("contents".into(), contents(request, quirks).into());
     let tools = constrain::tools(request, quirks);
     if !tools.is_empty() {
         let declarations: Vec<Value> = tools.iter().map(declaration).collect();
@@ -66,12 +66,12 @@ fn declaration(tool: &ToolSpec) -> Value {
 }
 
 /// Neighbors of one role become one content: the results of a turn must stand together.
-fn contents(messages: &[std::sync::Arc<Message>]) -> Vec<Value> {
+fn contents(request: &Request, quirks: &Quirks) -> Vec<Value> {
     let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
-    for message in messages {
+    for message in &request.messages {
         let (role, parts) = match &**message {
             Message::User { parts } => ("user", seen(parts)),
-            Message::Assistant { parts } => ("model", said(parts)),
+            Message::Assistant { parts } => ("model", said(parts, &request.model, quirks)),
             Message::Tool { call, name, result } => ("user", response(call, name, result)),
         };
         match turns.last_mut() {
@@ -104,7 +104,7 @@ fn document(document: &Document) -> Value {
 }
 
 /// Thoughts stay here; their signatures go back on the parts that they came with.
-fn said(parts: &[Part]) -> Vec<Value> {
+fn said(parts: &[Part], model: &str, quirks: &Quirks) -> Vec<Value> {
     let mut said = Vec::new();
     let mut calls = Vec::new();
     for part in parts {
@@ -122,7 +122,7 @@ fn said(parts: &[Part]) -> Vec<Value> {
             }
         }
     }
-    for (call, proof) in calls.iter_mut().zip(signature::of_calls(parts)) {
+    for (call, proof) in calls.iter_mut().zip(signature::of_calls(parts, model, quirks)) {
         if let Some(proof) = proof {
             call["thoughtSignature"] = proof.into();
         }

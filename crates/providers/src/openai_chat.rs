@@ -50,7 +50,7 @@ fn messages(request: &Request, quirks: &Quirks) -> Vec<Value> {
         }
         match &**message {
             Message::User { parts } => messages.push(json!({"role": "user", "content": content(parts)})),
-            Message::Assistant { parts } => messages.extend(assistant(parts, quirks)),
+            Message::Assistant { parts } => messages.extend(assistant(parts, &request.model, quirks)),
             Message::Tool { call, name: _, result } => {
                 let call = call_id(call, quirks);
                 messages.push(json!({"role": "tool", "tool_call_id": call, "content": result.content}));
@@ -96,7 +96,7 @@ pub(crate) fn data_url(image: &Image) -> String {
 }
 
 /// Nothing for a message that was interrupted before it said anything: it would be refused.
-fn assistant(parts: &[Part], quirks: &Quirks) -> Option<Value> {
+fn assistant(parts: &[Part], model: &str, quirks: &Quirks) -> Option<Value> {
     let mut calls: Vec<Value> =
         parts.iter().filter_map(Part::as_call).map(|made| call(made, quirks)).collect();
     if calls.is_empty() && text_of(parts).is_empty() {
@@ -116,7 +116,7 @@ fn assistant(parts: &[Part], quirks: &Quirks) -> Option<Value> {
     }
     match quirks.echo_proofs {
         EchoProofs::Never => {}
-        EchoProofs::CallSignatures => sign(&mut calls, parts),
+        EchoProofs::CallSignatures => sign(&mut calls, &signature::of_calls(parts, model, quirks)),
         EchoProofs::Details => {
             message.extend(details::of_message(parts).map(|details| ("reasoning_details".into(), details)));
         }
@@ -128,8 +128,8 @@ fn assistant(parts: &[Part], quirks: &Quirks) -> Option<Value> {
 }
 
 /// Gemini 3 refuses a call without the signature that it came with.
-fn sign(calls: &mut [Value], parts: &[Part]) {
-    for (call, proof) in calls.iter_mut().zip(signature::of_calls(parts)) {
+fn sign(calls: &mut [Value], signatures: &[Option<&str>]) {
+    for (call, proof) in calls.iter_mut().zip(signatures) {
         if let Some(proof) = proof {
             call["extra_content"] = json!({"google": {"thought_signature": proof}});
         }

@@ -30,6 +30,8 @@ pub struct Quirks {
     pub models_without_reasoning: &'static [&'static str],
     /// Beginnings of the names of models that think and refuse to be told how to draw words.
     pub models_without_sampling: &'static [&'static str],
+    /// Beginnings of the names of the models of Gemini that refuse calls without a signature.
+    pub models_with_signatures: &'static [&'static str],
     /// From which field it reads how hard a model thinks.
     pub effort: EffortField,
     /// Beginnings of the names of the models that take an effort; all if empty.
@@ -68,6 +70,7 @@ impl Quirks {
         encrypted_reasoning: false,
         models_without_reasoning: &[],
         models_without_sampling: &[],
+        models_with_signatures: &[],
         effort: EffortField::Nowhere,
         models_with_effort: &[],
         models_with_budget: &[],

@@ -31,6 +31,8 @@ const AZURE_WITHOUT_REASONING: &[&str] = &["gpt-3", "gpt-4", "gpt-35", "gpt-5-ch
 const GEMINI_WITHOUT_REASONING: &[&str] = &["gemini-1", "gemini-2.0"];
 const GEMINI_WITH_BUDGET: &[&str] = &["gemini-2.5"];
 const GEMINI_WITH_ANSWERS: &[&str] = &["gemini-2.5", "gemini-3"];
+const GEMINI_WITH_SIGNATURES: &[&str] =
+    &["gemini-3", "gemini-pro-latest", "gemini-flash-latest", "gemini-flash-lite-latest"];
 const CLAUDE_WITHOUT_REASONING: &[&str] =
     &["claude-2", "claude-3-5", "claude-3-haiku", "claude-3-opus", "claude-3-sonnet"];
 const CLAUDE_WITH_BUDGET: &[&str] = &[
@@ -235,6 +237,7 @@ static VENDORS: &[Vendor] = &[
             echo_proofs: EchoProofs::CallSignatures,
             effort: EffortField::ReasoningEffort,
             models_without_reasoning: GEMINI_WITHOUT_REASONING,
+            models_with_signatures: GEMINI_WITH_SIGNATURES,
             empty_content: EmptyContent::Null,
             first_byte_seconds: Some(300),
             ..Quirks::NONE
@@ -254,6 +257,7 @@ static VENDORS: &[Vendor] = &[
         quirks: Quirks {
             effort: EffortField::ThinkingConfig,
             models_without_reasoning: GEMINI_WITHOUT_REASONING,
+            models_with_signatures: GEMINI_WITH_SIGNATURES,
             models_with_budget: GEMINI_WITH_BUDGET,
             answers: Answers::Alone,
             models_with_answers: GEMINI_WITH_ANSWERS,
@@ -317,6 +321,7 @@ static VENDORS: &[Vendor] = &[
         quirks: Quirks {
             effort: EffortField::ThinkingConfig,
             models_without_reasoning: GEMINI_WITHOUT_REASONING,
+            models_with_signatures: GEMINI_WITH_SIGNATURES,
             models_with_budget: GEMINI_WITH_BUDGET,
             answers: Answers::Alone,
             models_with_answers: GEMINI_WITH_ANSWERS,

@@ -1,7 +1,13 @@
 //! Gemini's thought signatures: how the journal keeps them, and how the calls of a message get theirs back. The chat wire of
 //! Gemini keeps them in the same form, so either wire can go on with a conversation of the other.
-use crate::Wire;
+use crate::{
+    Wire,
+    quirks::{Quirks, is_among},
+};
 use haft_core::Part;
+
+/// In place of a signature on a call that another model made (ai.google.dev, guide "Thought signatures", 2026-11).
+const PLACEHOLDER: &str = "skip_thought_signature_validator";
 
 /// A signature, and the number of the call that it stood on, counted from 0; `None` where it stood on a text.
 pub(crate) fn sign(call: Option<usize>, proof: &str) -> String {
@@ -15,8 +21,8 @@ pub(super) fn signed(signature: &str) -> Option<(Option<usize>, &str)> {
     Some((place.parse().ok(), proof))
 }
 
-/// The signature of each call among `parts`, in their order.
-pub(crate) fn of_calls(parts: &[Part]) -> Vec<Option<&str>> {
+/// The signature of each call among `parts`, in their order. Of the calls of one message `model` wants the first one signed.
+pub(crate) fn of_calls<'a>(parts: &'a [Part], model: &str, quirks: &Quirks) -> Vec<Option<&'a str>> {
     let mut signatures = vec![None; parts.iter().filter_map(Part::as_call).count()];
     for part in parts {
         let Part::Thinking { signature: Some(signature), .. } = part else { continue };
@@ -25,6 +31,11 @@ pub(crate) fn of_calls(parts: &[Part]) -> Vec<Option<&str>> {
         {
             *of_call = Some(proof);
         }
+    }
+    if let Some(first) = signatures.first_mut()
+        && is_among(model, quirks.models_with_signatures)
+    {
+        first.get_or_insert(PLACEHOLDER);
     }
     signatures
 }

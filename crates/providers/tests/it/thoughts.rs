@@ -106,3 +106,24 @@ async fn signatures_of_gemini_are_sent_to_no_other_vendor() {
         assert!(!said.to_string().contains("xyz"), "{vendor}: {said}");
     }
 }
+
+#[tokio::test]
+async fn a_call_that_another_model_made_bears_a_placeholder_for_gemini_3() {
+    let skip = json!("skip_thought_signature_validator");
+    for (model, signature, expected) in [
+        ("gemini-3-pro-preview", None, skip.clone()),
+        ("gemini-3-pro-preview", Some("s"), skip),
+        ("gemini-3-pro-preview", Some("gemini:0:own"), json!("own")),
+        ("gemini-2.5-pro", None, Value::Null),
+    ] {
+        let parts =
+            vec![thinking("hm", signature), call("a", "read", json!({})), call("b", "read", json!({}))];
+        let chat = said_again("gemini", model, parts.clone()).await;
+        let (_, native) = sent("gemini-native", answered(model, parts)).await;
+        let of_chat =
+            |place: usize| &chat["tool_calls"][place]["extra_content"]["google"]["thought_signature"];
+        let of_native = |place: usize| &native["contents"][1]["parts"][place]["thoughtSignature"];
+        assert_eq!([of_chat(0), of_native(0)], [&expected; 2], "{model}, {signature:?}");
+        assert_eq!([of_chat(1), of_native(1)], [&Value::Null; 2], "{model}, {signature:?}");
+    }
+}

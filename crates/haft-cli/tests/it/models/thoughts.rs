@@ -1,5 +1,5 @@
 //! The proofs of a model's thoughts: what a vendor refuses a call without. The real binary, servers on loopback.
-use crate::kit::{Place, Ran, Server, openai, openai_text};
+use crate::kit::{Place, Ran, Reply, Server, openai, openai_call, openai_text};
 use serde_json::{Value, json};
 
 /// What a model of `vendor` is sent in its second request, after a reply with a call that also has these fields.
@@ -37,4 +37,31 @@ fn what_proves_a_thought_goes_back_with_the_call_that_it_led_to() {
         json!({}),
     );
     assert_eq!(asked["messages"][2]["reasoning_details"], details, "{asked}");
+}
+
+/// What a model of `vendor` is sent that takes over from OpenAI after a call of that, and answers with `reply`.
+fn taken_over(vendor: &str, model: &str, reply: Reply) -> Value {
+    let place = Place::new();
+    place.write("a.txt", "The code is 7421.\n");
+    let no_credit =
+        Reply(402, "application/json", json!({"error": {"message": "Insufficient Balance"}}).to_string());
+    let first = Server::start(vec![openai_call("read", &json!({"path": "a.txt"})), no_credit]);
+    let second = Server::start(vec![reply]);
+    place.configure(&format!(
+        "[vendors.openai]\nbase_url = \"{}/v1\"\nkey = \"sk-secret-key\"\n\
+         [vendors.{vendor}]\nbase_url = \"{}/v1\"\nkey = \"sk-secret-key\"\n",
+        first.address, second.address
+    ));
+    let model = format!("{vendor}/{model}");
+    let options = ["run", "--model", "openai/gpt-5", "--fallback", &model, "--effort", "high", "go"];
+    let ran = place.run(&options);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "It is 7421.\n"), "{ran:?}");
+    second.asked()[0].clone()
+}
+
+#[test]
+fn gemini_3_takes_over_the_calls_of_another_model() {
+    let asked = taken_over("gemini", "gemini-3-pro-preview", openai_text("It is 7421."));
+    let extra = &asked["messages"][2]["tool_calls"][0]["extra_content"];
+    assert_eq!(extra["google"]["thought_signature"], "skip_thought_signature_validator", "{asked}");
 }
