@@ -9,9 +9,9 @@ use crate::{
     CacheTtl, WIRES, constrain,
     openai_chat::{sent_name, sound_arguments},
     quirks::Quirks,
-    turns::turns,
+    turns::{Turn, calls_without_thought, turns},
 };
-use haft_core::{CallId, Document, Image, Message, Part, Request, ToolCall, ToolResult};
+use haft_core::{CallId, Document, Image, Part, Request, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
 /// The only version of the wire that there is.
@@ -45,7 +45,9 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
     if !request.system.trim().is_empty() {
         body.insert("system".into(), system(&request.system, quirks));
     }
-    body.insert("messages".into(), messages(&request.messages).into());
+    let turns = turns(&request.messages, blocks, tool_result);
+    let may_think = !calls_without_thought(&turns, is_call, is_thought);
+    body.insert("messages".into(), messages(turns).into());
     if !request.tools.is_empty() {
         let tools = request.tools.iter().map(|tool| {
             json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
@@ -58,6 +60,9 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
         body.insert("cache_control".into(), cache_control(quirks.cache_ttl));
     }
     body.extend(request.options.clone());
+    if !may_think && body.get("thinking").is_some_and(|thinking| thinking["type"] == "enabled") {
+        body.remove("thinking");
+    }
     if let Some(schema) = constrain::answer(request, quirks).and_then(constrain::closed) {
         let format = json!({"type": "json_schema", "schema": schema});
         constrain::insert_into(&mut body, "output_config", "format", format);
@@ -83,8 +88,7 @@ fn cache_control(ttl: CacheTtl) -> Value {
 }
 
 /// Neighbors of one role become one message; so all results of a turn stand in one (O-47).
-fn messages(messages: &[std::sync::Arc<Message>]) -> Vec<Value> {
-    let turns = turns(messages, blocks, tool_result);
+fn messages(turns: Vec<Turn>) -> Vec<Value> {
     turns.into_iter().map(|(role, blocks)| json!({"role": role, "content": plain(blocks)})).collect()
 }
 
@@ -98,6 +102,14 @@ fn plain(mut blocks: Vec<Value>) -> Value {
 
 fn blocks(parts: &[Part]) -> Vec<Value> {
     parts.iter().filter_map(block).collect()
+}
+
+fn is_call(block: &Value) -> bool {
+    block["type"] == "tool_use"
+}
+
+fn is_thought(block: &Value) -> bool {
+    block["type"] == "thinking" || block["type"] == "redacted_thinking"
 }
 
 fn block(part: &Part) -> Option<Value> {

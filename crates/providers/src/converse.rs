@@ -11,7 +11,7 @@ use crate::{
     openai_chat::{sent_name, sound_arguments},
     quirks::Quirks,
     sign_in::encoded,
-    turns::turns,
+    turns::{Turn, calls_without_thought, turns},
 };
 use haft_core::{CallId, Document, Image, Message, Part, Request, ToolResult};
 use serde_json::{Map, Value, json};
@@ -39,7 +39,9 @@ pub(crate) fn body(request: &Request, quirks: &Quirks) -> Value {
         let text = [json!({"text": request.system})].into_iter().chain(cache_point(caches));
         body.insert("system".into(), text.collect());
     }
-    body.insert("messages".into(), messages(&request.messages, caches).into());
+    let turns = turns(&request.messages, blocks, tool_result);
+    let may_think = !calls_without_thought(&turns, is_call, is_thought);
+    body.insert("messages".into(), messages(turns, caches).into());
     let mut tools: Vec<Value> = constrain::tools(request, quirks)
         .iter()
         .map(|tool| tool_spec(&tool.name, &tool.description, &tool.parameters))
@@ -60,6 +62,8 @@ pub(crate) fn body(request: &Request, quirks: &Quirks) -> Value {
             "temperature" => config.insert(name, value),
             "top_p" => config.insert("topP".into(), value),
             "stop" => config.insert("stopSequences".into(), value),
+            // Claude's, in the words of its maker and of the wire.
+            "thinking" | "reasoning_config" if !may_think && value["type"] == "enabled" => None,
             // What only some makers' models know.
             _ => others.insert(name, value),
         };
@@ -95,12 +99,19 @@ fn named_in(messages: &[Arc<Message>]) -> Vec<Value> {
 }
 
 /// Neighbors of one role become one message: all results of a turn must stand in one.
-fn messages(messages: &[Arc<Message>], caches: bool) -> Vec<Value> {
-    let mut turns = turns(messages, blocks, tool_result);
+fn messages(mut turns: Vec<Turn>, caches: bool) -> Vec<Value> {
     if let Some((_, last)) = turns.last_mut() {
         last.extend(cache_point(caches));
     }
     turns.into_iter().map(|(role, content)| json!({"role": role, "content": content})).collect()
+}
+
+fn is_call(block: &Value) -> bool {
+    !block["toolUse"].is_null()
+}
+
+fn is_thought(block: &Value) -> bool {
+    !block["reasoningContent"].is_null()
 }
 
 fn blocks(parts: &[Part]) -> Vec<Value> {

@@ -3,14 +3,17 @@ use haft_core::{CallId, Message, Part, ToolResult};
 use serde_json::Value;
 use std::sync::Arc;
 
+/// Who speaks, and what they say.
+pub(crate) type Turn = (&'static str, Vec<Value>);
+
 /// Makes one message of neighbors of one role, each as its role and its blocks. Messages without content are left out, since
 /// these wires refuse them.
 pub(crate) fn turns(
     messages: &[Arc<Message>],
     blocks: fn(&[Part]) -> Vec<Value>,
     tool_result: fn(&CallId, &ToolResult) -> Value,
-) -> Vec<(&'static str, Vec<Value>)> {
-    let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
+) -> Vec<Turn> {
+    let mut turns: Vec<Turn> = Vec::new();
     for message in messages {
         let (role, blocks) = match &**message {
             Message::User { parts } => ("user", blocks(parts)),
@@ -24,4 +27,15 @@ pub(crate) fn turns(
         }
     }
     turns
+}
+
+/// Whether the last message of the assistant calls tools, and does not begin with a thought of the vendor's own. Claude refuses
+/// to think, on a budget, after calls that another model made.
+pub(crate) fn calls_without_thought(
+    turns: &[Turn],
+    is_call: fn(&Value) -> bool,
+    is_thought: fn(&Value) -> bool,
+) -> bool {
+    let last = turns.iter().rfind(|(role, _)| *role == "assistant");
+    last.is_some_and(|(_, blocks)| blocks.iter().any(is_call) && !blocks.first().is_some_and(is_thought))
 }

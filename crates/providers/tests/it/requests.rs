@@ -28,6 +28,7 @@ async fn serve() -> (String, Seen, JoinSet<()>) {
         .route("/v1/messages", post(messages))
         .route("/v1/responses", post(responses))
         .route("/v1/models/{method}", post(contents))
+        .route("/v1/model/m/converse-stream", post(converse))
         .route("/v1/models", axum::routing::get(models))
         .with_state(seen.clone());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -57,6 +58,11 @@ async fn contents(
     assert!(path.starts_with("/v1/models/") && path.ends_with(":streamGenerateContent?alt=sse"), "{path}");
     seen.lock().unwrap().push((headers, body));
     Json(json!({"candidates": [{"content": {"parts": [{"text": "hi"}]}, "finishReason": "STOP"}]}))
+}
+
+async fn converse(State(seen): State<Seen>, headers: HeaderMap, Json(body): Json<Value>) -> Json<Value> {
+    seen.lock().unwrap().push((headers, body));
+    Json(json!({"output": {"message": {"content": [{"text": "hi"}]}}, "stopReason": "end_turn"}))
 }
 
 async fn responses(State(seen): State<Seen>, headers: HeaderMap, Json(body): Json<Value>) -> Json<Value> {
@@ -155,7 +161,7 @@ pub(crate) async fn sent(name: &str, request: Request) -> (HeaderMap, Value) {
 }
 
 /// The same, where the person set something.
-async fn sent_by(name: &str, request: Request, settings: Connection) -> (HeaderMap, Value) {
+pub(crate) async fn sent_by(name: &str, request: Request, settings: Connection) -> (HeaderMap, Value) {
     let (url, seen, _tasks) = serve().await;
     let vendor = vendor(name).unwrap();
     let base_url = Some(if name == "anthropic" { url } else { format!("{url}/v1") });

@@ -4,10 +4,10 @@ use crate::{
         server::{answer, events},
         streams::{call, chat, reply, thinking},
     },
-    requests::{conversation, sent},
+    requests::{conversation, sent, sent_by},
 };
 use haft_core::{CallId, Message, Part, Request, ToolResult};
-use haft_providers::Wire;
+use haft_providers::{Connection, Effort, Wire};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -125,5 +125,36 @@ async fn a_call_that_another_model_made_bears_a_placeholder_for_gemini_3() {
         let of_native = |place: usize| &native["contents"][1]["parts"][place]["thoughtSignature"];
         assert_eq!([of_chat(0), of_native(0)], [&expected; 2], "{model}, {signature:?}");
         assert_eq!([of_chat(1), of_native(1)], [&Value::Null; 2], "{model}, {signature:?}");
+    }
+}
+
+#[tokio::test]
+async fn claude_does_not_think_in_a_turn_in_which_another_model_made_the_last_calls() {
+    let a = || call("a", "read", json!({}));
+    let own = |signature: &str| thinking("hm", Some(signature));
+    // Without a thought of its own, with one of another vendor, with one that does not stand first, with one; without a call.
+    for (of_anthropic, of_bedrock, expected) in [
+        (vec![a()], vec![a()], false),
+        (vec![own("gemini:0:g"), a()], vec![own("s"), a()], false),
+        (vec![Part::text("Well."), own("s"), a()], vec![Part::text("Well."), own("converse:s"), a()], false),
+        (vec![own("s"), a()], vec![own("converse:s"), a()], true),
+        (vec![Part::text("Well.")], vec![Part::text("Well.")], true),
+    ] {
+        let connection = Connection { effort: Some(Effort::High), ..Connection::default() };
+        let (_, body) =
+            sent_by("anthropic", answered("claude-sonnet-4-5", of_anthropic.clone()), connection.clone())
+                .await;
+        assert_eq!(body["thinking"]["type"] == "enabled", expected, "{of_anthropic:?}");
+        // A model that thinks as much as it needs may begin with a call.
+        let (_, body) =
+            sent_by("anthropic", answered("claude-opus-4-6", of_anthropic.clone()), connection).await;
+        assert_eq!(body["thinking"]["type"], "adaptive", "{of_anthropic:?}");
+        for field in ["thinking", "reasoning_config"] {
+            let mut request = answered("m", of_bedrock.clone());
+            request.options.insert(field.into(), json!({"type": "enabled", "budget_tokens": 2_048}));
+            let (_, body) = sent("bedrock", request).await;
+            let thinks = body["additionalModelRequestFields"][field]["type"] == "enabled";
+            assert_eq!(thinks, expected, "{field}: {of_bedrock:?}");
+        }
     }
 }

@@ -1,5 +1,5 @@
 //! The proofs of a model's thoughts: what a vendor refuses a call without. The real binary, servers on loopback.
-use crate::kit::{Place, Ran, Reply, Server, openai, openai_call, openai_text};
+use crate::kit::{Place, Ran, Reply, Server, anthropic, openai, openai_call, openai_text};
 use serde_json::{Value, json};
 
 /// What a model of `vendor` is sent in its second request, after a reply with a call that also has these fields.
@@ -64,4 +64,13 @@ fn gemini_3_takes_over_the_calls_of_another_model() {
     let asked = taken_over("gemini", "gemini-3-pro-preview", openai_text("It is 7421."));
     let extra = &asked["messages"][2]["tool_calls"][0]["extra_content"];
     assert_eq!(extra["google"]["thought_signature"], "skip_thought_signature_validator", "{asked}");
+}
+
+#[test]
+fn claude_takes_over_the_calls_of_another_model_without_thinking_in_that_turn() {
+    let text = json!({"type": "text", "text": ""});
+    let reply = anthropic(text, &[json!({"type": "text_delta", "text": "It is 7421."})], "end_turn");
+    let asked = taken_over("anthropic", "claude-sonnet-4-5", reply);
+    assert_eq!(asked["messages"][1]["content"][0]["type"], "tool_use", "{asked}");
+    assert!(asked["thinking"].is_null(), "{asked}");
 }
