@@ -56,11 +56,10 @@ pub(crate) fn body(request: &Request, quirks: &Quirks) -> Value {
     body.into()
 }
 
-/// The wire refuses `parameters` that have none.
 fn declaration(tool: &ToolSpec) -> Value {
     let mut declaration = json!({"name": tool.name, "description": tool.description});
-    if tool.parameters["properties"].as_object().is_some_and(|properties| !properties.is_empty()) {
-        declaration["parameters"] = schema::subset(&tool.parameters);
+    if let Some(parameters) = schema::parameters(&tool.parameters) {
+        declaration["parameters"] = parameters;
     }
     declaration
 }
