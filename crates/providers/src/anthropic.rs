@@ -9,7 +9,7 @@ use crate::{
     CacheTtl, WIRES, constrain,
     openai_chat::{sent_name, sound_arguments},
     quirks::Quirks,
-    turns::{Turn, calls_without_thought, turns},
+    turns::{Turn, calls_without_thought, safe_id, turns},
 };
 use haft_core::{CallId, Document, Image, Part, Request, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
@@ -161,10 +161,4 @@ fn tool_result(call: &CallId, result: &ToolResult) -> Value {
         }
     };
     json!({"type": "tool_result", "tool_use_id": safe_id(call), "content": content, "is_error": !result.is_ok()})
-}
-
-/// Ids made by another vendor (`functions.read:0`) may hold characters that this wire refuses.
-fn safe_id(id: &CallId) -> String {
-    let safe = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
-    id.0.chars().map(safe).collect()
 }

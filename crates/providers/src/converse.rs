@@ -11,7 +11,7 @@ use crate::{
     openai_chat::{sent_name, sound_arguments},
     quirks::Quirks,
     sign_in::encoded,
-    turns::{Turn, calls_without_thought, turns},
+    turns::{Turn, calls_without_thought, safe_id, turns},
 };
 use haft_core::{CallId, Document, Image, Message, Part, Request, ToolResult};
 use serde_json::{Map, Value, json};
@@ -22,8 +22,6 @@ const CACHING: [&str; 5] =
     ["claude-3-7", "claude-haiku-4", "claude-opus-4", "claude-sonnet-4", "amazon.nova"];
 /// Marks a signature that is not the proof of a thought but the thought itself, encrypted by the vendor.
 const REDACTED: &str = "redacted:";
-/// The longest ID of a call that the wire takes, in letters.
-const MAX_ID: usize = 64;
 
 /// Where requests for `model` go, after the base URL. It may be the ARN of a profile.
 pub(crate) fn path(model: &str, stream: bool) -> String {
@@ -151,10 +149,4 @@ fn tool_result(call: &CallId, result: &ToolResult) -> Value {
         [json!({"text": text})].into_iter().chain(result.images.iter().map(image)).collect();
     let status = if result.is_ok() { "success" } else { "error" };
     json!({"toolResult": {"toolUseId": safe_id(call), "content": content, "status": status}})
-}
-
-/// IDs made by another vendor (`functions.read:0`) may hold characters that this wire refuses.
-fn safe_id(id: &CallId) -> String {
-    let safe = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
-    id.0.chars().map(safe).take(MAX_ID).collect()
 }

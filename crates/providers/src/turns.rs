@@ -1,7 +1,11 @@
 //! [`turns`]: a conversation for wires on which user and assistant take turns, and results are what the user says.
+use crate::openai_chat::nine_letters;
 use haft_core::{CallId, Message, Part, ToolResult};
 use serde_json::Value;
 use std::sync::Arc;
+
+/// Maximum characters of an ID of a call on these wires.
+const MAX_CALL_ID: usize = 64;
 
 /// Who speaks, and what they say.
 pub(crate) type Turn = (&'static str, Vec<Value>);
@@ -38,4 +42,16 @@ pub(crate) fn calls_without_thought(
 ) -> bool {
     let last = turns.iter().rfind(|(role, _)| *role == "assistant");
     last.is_some_and(|(_, blocks)| blocks.iter().any(is_call) && !blocks.first().is_some_and(is_thought))
+}
+
+/// As it came, or without the characters that these wires refuse: it may have been made by another vendor
+/// (`functions.read:0`). What it is made from ends it, so that two IDs stay two.
+pub(crate) fn safe_id(id: &CallId) -> String {
+    let is_safe = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+    if id.0.len() <= MAX_CALL_ID && id.0.chars().all(is_safe) {
+        return id.0.clone();
+    }
+    let hash = format!("_{}", nine_letters(id));
+    let letters = id.0.chars().map(|letter| if is_safe(letter) { letter } else { '_' });
+    letters.take(MAX_CALL_ID - hash.len()).collect::<String>() + &hash
 }

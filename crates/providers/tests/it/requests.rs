@@ -298,6 +298,36 @@ async fn a_name_that_a_model_made_up_does_not_end_the_conversation() {
 }
 
 #[tokio::test]
+async fn two_calls_stay_two_where_their_ids_hold_characters_that_a_wire_refuses() {
+    let (long, longer) = ("i".repeat(70), "i".repeat(71));
+    let ids = ["a:b", "a_b", "a.b", &long, &longer];
+    let call = |id: &str| Part::ToolCall(ToolCall::new(id, "read", json!({})));
+    let result = |id: &str| Message::Tool {
+        call: CallId(id.into()),
+        name: "read".into(),
+        result: ToolResult::default(),
+    };
+    let messages = [Message::Assistant { parts: ids.map(call).to_vec() }].into_iter().chain(ids.map(result));
+    let request = Request { messages: messages.map(Arc::new).collect(), ..conversation() };
+    for (vendor, call, id, result, result_id) in [
+        ("anthropic", "", "/id", "", "/tool_use_id"),
+        ("bedrock", "/toolUse", "/toolUseId", "/toolResult", "/toolUseId"),
+    ] {
+        let (_, body) = sent(vendor, request.clone()).await;
+        let ids = |message: usize, pointer: String| -> Vec<String> {
+            let blocks = body["messages"][message]["content"].as_array().unwrap().iter();
+            blocks.filter_map(|block| block.pointer(&pointer)?.as_str().map(str::to_owned)).collect()
+        };
+        let (called, answered) = (ids(0, format!("{call}{id}")), ids(1, format!("{result}{result_id}")));
+        let different: std::collections::HashSet<&String> = called.iter().collect();
+        assert_eq!((different.len(), &called), (5, &answered), "{vendor}: {body}");
+        let is_safe = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        assert!(called.iter().all(|id| id.len() <= 64 && id.chars().all(is_safe)), "{called:?}");
+        assert_eq!(called[1], "a_b");
+    }
+}
+
+#[tokio::test]
 async fn only_models_that_think_are_asked_for_their_thoughts() {
     for (model, expected) in [("gpt-6", true), ("o3", true), ("gpt-4.1", false), ("gpt-5-chat-latest", false)]
     {
