@@ -8,7 +8,7 @@ pub(crate) use reply::MessageReply;
 use crate::{
     CacheTtl, WIRES, constrain,
     openai_chat::{sent_name, sound_arguments},
-    quirks::Quirks,
+    quirks::{PromptCache, Quirks},
     turns::{Turn, calls_without_thought, safe_id, turns},
 };
 use haft_core::{CallId, Document, Image, Part, Request, ToolCall, ToolResult};
@@ -45,7 +45,10 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
     if !request.system.trim().is_empty() {
         body.insert("system".into(), system(&request.system, quirks));
     }
-    let turns = turns(&request.messages, blocks, tool_result);
+    let mut turns = turns(&request.messages, blocks, tool_result);
+    if quirks.prompt_cache == PromptCache::InLastBlock {
+        mark_end(&mut turns, quirks.cache_ttl);
+    }
     let may_think = !calls_without_thought(&turns, is_call, is_thought);
     body.insert("messages".into(), messages(turns).into());
     if !request.tools.is_empty() {
@@ -55,7 +58,7 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
         body.insert("tools".into(), tools.collect());
     }
     body.insert("stream".into(), stream.into());
-    if quirks.prompt_cache {
+    if quirks.prompt_cache == PromptCache::InRequest {
         // Each round sends the whole conversation again; read from the cache, it costs a tenth. This marks its end.
         body.insert("cache_control".into(), cache_control(quirks.cache_ttl));
     }
@@ -74,8 +77,18 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
 /// where something in the conversation gave way.
 fn system(text: &str, quirks: &Quirks) -> Value {
     match quirks.prompt_cache {
-        true => json!([{"type": "text", "text": text, "cache_control": cache_control(quirks.cache_ttl)}]),
-        false => text.into(),
+        PromptCache::Unasked => text.into(),
+        PromptCache::InRequest | PromptCache::InLastBlock => {
+            json!([{"type": "text", "text": text, "cache_control": cache_control(quirks.cache_ttl)}])
+        }
+    }
+}
+
+/// Marks the end of the conversation in its last block; a thought cannot bear the mark.
+fn mark_end(turns: &mut [Turn], ttl: CacheTtl) {
+    let last = turns.last_mut().and_then(|(_, blocks)| blocks.last_mut()).filter(|block| !is_thought(block));
+    if let Some(block) = last {
+        block["cache_control"] = cache_control(ttl);
     }
 }
 
@@ -92,10 +105,10 @@ fn messages(turns: Vec<Turn>) -> Vec<Value> {
     turns.into_iter().map(|(role, blocks)| json!({"role": role, "content": plain(blocks)})).collect()
 }
 
-/// A string where there is one text and nothing else (O-24, O-29).
+/// A string where there is one text without a mark, and nothing else (O-24, O-29).
 fn plain(mut blocks: Vec<Value>) -> Value {
     match blocks.as_mut_slice() {
-        [only] if only["type"] == "text" => only["text"].take(),
+        [only] if only["type"] == "text" && only["cache_control"].is_null() => only["text"].take(),
         _ => blocks.into(),
     }
 }
@@ -161,4 +174,31 @@ fn tool_result(call: &CallId, result: &ToolResult) -> Value {
         }
     };
     json!({"type": "tool_result", "tool_use_id": safe_id(call), "content": content, "is_error": !result.is_ok()})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vendor;
+    use haft_core::Message;
+    use std::sync::Arc;
+
+    #[test]
+    fn vertex_ai_is_asked_to_cache_the_conversation_in_its_last_block() {
+        let prompt = Message::User { parts: vec![Part::text("go")] };
+        let said = Message::Assistant { parts: vec![Part::ToolCall(ToolCall::new("a", "read", json!({})))] };
+        let result = ToolResult { content: "one".into(), ..ToolResult::default() };
+        let answered = Message::Tool { call: CallId("a".into()), name: "read".into(), result };
+        let mut request = Request { system: "Be kind.".into(), ..Request::default() };
+        for (message, last) in [(prompt, "text"), (said, "tool_use"), (answered, "tool_result")] {
+            request.messages.push(Arc::new(message));
+            let body = body(&request, &vendor("vertex-anthropic").unwrap().quirks, true);
+            let mark = json!({"type": "ephemeral"});
+            let messages = body["messages"].as_array().unwrap();
+            let end = &messages.last().unwrap()["content"][0];
+            assert_eq!((&end["type"], &end["cache_control"]), (&json!(last), &mark));
+            assert_eq!(body["system"][0]["cache_control"], mark);
+            assert_eq!(body.to_string().matches("cache_control").count(), 2, "{body}");
+        }
+    }
 }

@@ -64,7 +64,7 @@ pub use exec::Exec;
 pub use installed::{Installed, best_model};
 pub use key::Key;
 pub use models::{check_key, is_listening, list_models, served_window};
-pub use quirks::{CacheTtl, EchoProofs, EchoReasoning, EffortField, EmptyContent, Quirks};
+pub use quirks::{CacheTtl, EchoProofs, EchoReasoning, EffortField, EmptyContent, PromptCache, Quirks};
 pub use record::Record;
 pub use remote::connect;
 pub use replay::Replay;

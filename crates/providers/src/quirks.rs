@@ -16,8 +16,8 @@ pub struct Quirks {
     pub max_tokens_field: &'static str,
     /// Whether it knows `stream_options`.
     pub stream_usage: bool,
-    /// Whether it must be asked to cache the conversation; most do it unasked.
-    pub prompt_cache: bool,
+    /// How it is asked to cache the conversation.
+    pub prompt_cache: PromptCache,
     /// For how long; the person says so.
     pub cache_ttl: CacheTtl,
     /// Whether the model is a part of the address, and not of the request: Anthropic's wire through Vertex AI.
@@ -63,7 +63,7 @@ impl Quirks {
         empty_content: EmptyContent::Text,
         max_tokens_field: "max_tokens",
         stream_usage: true,
-        prompt_cache: false,
+        prompt_cache: PromptCache::Unasked,
         cache_ttl: CacheTtl::FiveMinutes,
         model_in_path: false,
         nine_letter_call_ids: false,
@@ -101,6 +101,17 @@ pub(crate) fn options(request: &Request, quirks: &Quirks) -> Map<String, Value> 
 /// Whether the name of `model` has one of these beginnings.
 pub(crate) fn is_among(model: &str, beginnings: &[&str]) -> bool {
     beginnings.iter().any(|beginning| model.starts_with(beginning))
+}
+
+/// How a vendor of Anthropic's wire is asked to keep a conversation in its cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PromptCache {
+    /// Not at all: most do it unasked.
+    Unasked,
+    /// In the request, whose end the vendor finds.
+    InRequest,
+    /// In the last block.
+    InLastBlock,
 }
 
 /// How long a vendor keeps a conversation in its cache after each use.

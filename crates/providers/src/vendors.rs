@@ -2,7 +2,7 @@
 //! names its source and when it was last read.
 use crate::{
     Vendor, Wire,
-    quirks::{Answers, EchoProofs, EchoReasoning, EffortField, EmptyContent, Holds, Quirks},
+    quirks::{Answers, EchoProofs, EchoReasoning, EffortField, EmptyContent, Holds, PromptCache, Quirks},
     sign_in::SignIn,
 };
 
@@ -110,7 +110,7 @@ static VENDORS: &[Vendor] = &[
             effort: EffortField::Thinking,
             models_without_reasoning: CLAUDE_WITHOUT_REASONING,
             models_with_budget: CLAUDE_WITH_BUDGET,
-            prompt_cache: true,
+            prompt_cache: PromptCache::InRequest,
             answers: Answers::WithTools,
             models_with_answers: &[
                 "claude-opus-4-5",
@@ -330,7 +330,8 @@ static VENDORS: &[Vendor] = &[
         },
         ..Vendor::NONE
     },
-    // The same, "Use Anthropic's Claude models", 2026-11. It has no prompt cache that is asked for at the top of a request.
+    // The same, "Use Anthropic's Claude models", 2026-11. Its prompt cache is asked for in a block, not at
+    // the top of a request.
     Vendor {
         name: "vertex-anthropic",
         title: "Vertex AI (Anthropic)",
@@ -340,6 +341,7 @@ static VENDORS: &[Vendor] = &[
         sign_in: Some(SignIn::Google),
         quirks: Quirks {
             effort: EffortField::Thinking,
+            prompt_cache: PromptCache::InLastBlock,
             model_in_path: true,
             models_without_reasoning: CLAUDE_WITHOUT_REASONING,
             models_with_budget: CLAUDE_WITH_BUDGET,

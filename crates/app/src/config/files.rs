@@ -112,7 +112,7 @@ pub struct VendorFile {
     /// API key; prefer `haft login` or the provider's environment variable.
     #[serde(skip_serializing)]
     pub key: Option<String>,
-    /// How long the provider keeps the conversation in its cache: `5m`, or `1h`, which costs twice the price of input to write; for `anthropic`, the others decide themselves (default: 5m).
+    /// How long the provider keeps the conversation in its cache: `5m`, or `1h`, which costs twice the price of input to write; for `anthropic` and `vertex-anthropic`, the others decide themselves (default: 5m).
     #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub cache_ttl: Option<CacheTtl>,
     /// Region of a cloud, for `vertex` (default: `global`) and `bedrock`; its own variables override it.

@@ -172,6 +172,9 @@ fn the_login_of_gcloud_is_found_in_the_home_and_fetched_anew_when_it_is_refused(
         (&asked.json()["anthropic_version"], &asked.json()["model"]),
         (&json!("vertex-2023-10-16"), &Value::Null)
     );
+    // The conversation is kept in the cache from its first request on.
+    let end = &asked.json()["messages"][0]["content"][0]["cache_control"];
+    assert_eq!((end, &asked.json()["cache_control"]), (&json!({"type": "ephemeral"}), &Value::Null));
 }
 
 // H-12
