@@ -181,6 +181,14 @@ pub enum ProviderError {
         /// The vendor's words.
         message: String,
     },
+    /// The model used up its limit on output before it said a word. The same request would end alike.
+    #[error("{message}")]
+    NoAnswer {
+        /// What it used its tokens for.
+        message: String,
+        /// How to give it more, or to have it need less.
+        hint: String,
+    },
     /// The same request will never work.
     #[error("{provider} rejected the request: {message}")]
     Rejected {
@@ -217,7 +225,7 @@ impl ProviderError {
             Self::Connection { source: None, .. } | Self::Busy { .. } | Self::Internal { .. } => false,
             Self::Auth { .. } | Self::SignIn { .. } | Self::Exhausted { .. } => false,
             Self::NotRunning { .. } | Self::Untrusted { .. } => false,
-            Self::ContextTooLong { .. } | Self::Rejected { .. } => false,
+            Self::ContextTooLong { .. } | Self::NoAnswer { .. } | Self::Rejected { .. } => false,
         }
     }
 
@@ -227,7 +235,7 @@ impl ProviderError {
             Self::Busy { .. } | Self::Internal { .. } | Self::Connection { .. } => true,
             Self::Auth { .. } | Self::SignIn { .. } | Self::Exhausted { .. } => false,
             Self::NotRunning { .. } | Self::Untrusted { .. } => false,
-            Self::ContextTooLong { .. } | Self::Rejected { .. } => false,
+            Self::ContextTooLong { .. } | Self::NoAnswer { .. } | Self::Rejected { .. } => false,
         }
     }
 
@@ -239,7 +247,7 @@ impl ProviderError {
             | Self::Exhausted { retry_after, .. } => *retry_after,
             Self::Auth { .. } | Self::SignIn { .. } => None,
             Self::NotRunning { .. } | Self::Untrusted { .. } | Self::Connection { .. } => None,
-            Self::ContextTooLong { .. } | Self::Rejected { .. } => None,
+            Self::ContextTooLong { .. } | Self::NoAnswer { .. } | Self::Rejected { .. } => None,
         }
     }
 
@@ -253,7 +261,7 @@ impl ProviderError {
             Self::Auth { .. } | Self::SignIn { .. } => ModelFault::AccessDenied,
             Self::Internal { .. } | Self::Connection { .. } => ModelFault::Unavailable,
             Self::NotRunning { .. } | Self::Untrusted { .. } => ModelFault::Unavailable,
-            Self::ContextTooLong { .. } | Self::Rejected { .. } => return None,
+            Self::ContextTooLong { .. } | Self::NoAnswer { .. } | Self::Rejected { .. } => return None,
         })
     }
 
@@ -270,7 +278,9 @@ impl ProviderError {
             Self::Untrusted { .. } => Some(
                 "if it is the right server, set SSL_CERT_FILE to a PEM file with the authority that signed it",
             ),
-            Self::NotRunning { hint, .. } | Self::SignIn { hint, .. } => Some(hint),
+            Self::NotRunning { hint, .. } | Self::SignIn { hint, .. } | Self::NoAnswer { hint, .. } => {
+                Some(hint)
+            }
             Self::Internal { .. } => {
                 Some("the provider has a fault: try again later, or use another model with `--model`")
             }

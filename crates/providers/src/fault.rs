@@ -321,6 +321,7 @@ mod tests {
             ProviderError::NotRunning { .. } => "not running",
             ProviderError::Untrusted { .. } => "untrusted",
             ProviderError::ContextTooLong { .. } => "context",
+            ProviderError::NoAnswer { .. } => "no answer",
             ProviderError::Rejected { .. } => "rejected",
             ProviderError::Connection { .. } => "connection",
         }

@@ -45,8 +45,12 @@ impl Provider for Retry {
             loop {
                 let mut reply = inner.stream(request.clone());
                 let (mut heard, mut is_silent) = (Heard::Nothing, true);
+                let mut written = 0;
                 let trouble = loop {
                     match reply.next().await {
+                        Some(Ok(Delta::Stop(StopReason::Length))) if heard == Heard::Nothing => {
+                            break Trouble::Fault(used_up(written));
+                        }
                         Some(Ok(Delta::Stop(stop))) if heard.is_no_answer(stop) => break Trouble::Empty,
                         Some(Ok(Delta::Stop(stop))) => {
                             yield Ok(Delta::Stop(stop));
@@ -55,6 +59,9 @@ impl Provider for Retry {
                         Some(Ok(delta)) => {
                             heard = heard.max(Heard::in_delta(&delta));
                             is_silent = false;
+                            if let Delta::Usage(usage) = &delta {
+                                written = usage.output;
+                            }
                             yield Ok(delta);
                         }
                         Some(Err(error)) => break Trouble::Fault(error),
@@ -98,7 +105,7 @@ impl Heard {
         }
     }
 
-    /// A model that was cut off before its first word would be cut off again.
+    /// A model that was cut off while it thought would be cut off again.
     fn is_no_answer(self, stop: StopReason) -> bool {
         match self {
             Self::Nothing => stop != StopReason::Refusal,
@@ -197,6 +204,7 @@ fn asked_wait(error: &ProviderError) -> Option<Duration> {
         | ProviderError::NotRunning { .. }
         | ProviderError::Untrusted { .. }
         | ProviderError::ContextTooLong { .. }
+        | ProviderError::NoAnswer { .. }
         | ProviderError::Rejected { .. }
         | ProviderError::Connection { .. } => None,
     }
@@ -224,6 +232,7 @@ fn noted(error: ProviderError, note: &str) -> ProviderError {
         | ProviderError::NotRunning { .. }
         | ProviderError::Untrusted { .. }
         | ProviderError::ContextTooLong { .. }
+        | ProviderError::NoAnswer { .. }
         | ProviderError::Rejected { .. }) => lasting,
     }
 }
@@ -234,6 +243,17 @@ fn cut_off() -> ProviderError {
         message: "the reply was cut off".into(),
         source: None,
     }
+}
+
+/// The thoughts of the model are hidden: only the count of its tokens tells of them.
+fn used_up(tokens: u64) -> ProviderError {
+    let message = match tokens {
+        0 => "the model reached its limit of output tokens before it answered".to_owned(),
+        _ => format!("the model used its {tokens} output tokens for thinking, and answered nothing"),
+    };
+    let hint =
+        "raise `max_output` in a profile of your own (`haft help profiles`), or lower `--effort`".to_owned();
+    ProviderError::NoAnswer { message, hint }
 }
 
 fn answered_nothing(times: u32) -> ProviderError {

@@ -33,7 +33,8 @@ async fn faults_that_pass_are_waited_out_and_others_are_not() {
     let refused = r#"{"fail":"wrong","kind":"auth"}"#;
     let thought = r#"{"think":"hm","say":" \n"}"#;
     let cut_off = r#"{"think":"hm","stop":"length"}"#;
-    let table: [(&str, String, &[&str], usize); 8] = [
+    let hidden = r#"{"stop":"length","usage":{"input":9,"output":8191}}"#;
+    let table: [(&str, String, &[&str], usize); 10] = [
         ("nothing wrong", good.into(), &["hello", "EndTurn"], 1),
         ("busy twice", [busy, busy, good].join("\n"), &[busy_again, busy_again, "hello", "EndTurn"], 3),
         ("reset in the middle", [reset, good].join("\n"), &["half", gone_again, "hello", "EndTurn"], 2),
@@ -54,6 +55,21 @@ async fn faults_that_pass_are_waited_out_and_others_are_not() {
                 "error: the model rejected the request: it answered nothing, 3 times",
             ],
             3,
+        ),
+        (
+            "hidden thoughts, cut off",
+            [hidden, good].join("\n"),
+            &[
+                "Usage(Usage { input: 9, output: 8191, cache_read: 0, cache_write: 0 })",
+                "error: the model used its 8191 output tokens for thinking, and answered nothing",
+            ],
+            1,
+        ),
+        (
+            "cut off before its first word",
+            [r#"{"stop":"length"}"#, good].join("\n"),
+            &["error: the model reached its limit of output tokens before it answered"],
+            1,
         ),
         ("thoughts, cut off", [cut_off, good].join("\n"), &[r#"Thinking("hm")"#, "Length"], 1),
         (

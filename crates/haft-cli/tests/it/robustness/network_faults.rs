@@ -232,6 +232,20 @@ fn a_model_that_answers_nothing_is_asked_so_often_and_no_more() {
     }
 }
 
+#[test]
+fn a_model_that_thinks_until_its_limit_is_asked_once_and_its_user_told_where_to_raise_that() {
+    let place = Place::new();
+    let usage =
+        "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":8191}}\n\ndata: [DONE]";
+    let cut_off = END.replace("stop", "length").replace("data: [DONE]", usage);
+    let server = WireServer::start(vec![vec![events(&cut_off)]]);
+    let ran = turn(&place, &server, &[]);
+    assert_eq!((ran.code, server.requests().len()), (1, 1), "{ran:?}");
+    let expected = "error: the model used its 8191 output tokens for thinking, and answered nothing\n\
+        hint: raise `max_output` in a profile of your own (`haft help profiles`), or lower `--effort`\n";
+    assert!(ran.err.contains(expected), "{ran:?}");
+}
+
 // H-122
 #[test]
 fn a_reply_that_the_vendor_does_not_let_through_says_so() {

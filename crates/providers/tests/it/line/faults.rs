@@ -64,6 +64,7 @@ fn kind(error: &ProviderError) -> &'static str {
         ProviderError::NotRunning { .. } => "not running",
         ProviderError::Untrusted { .. } => "untrusted",
         ProviderError::ContextTooLong { .. } => "context",
+        ProviderError::NoAnswer { .. } => "no answer",
         ProviderError::Rejected { .. } => "rejected",
         ProviderError::Exhausted { .. } => "exhausted",
         ProviderError::Connection { .. } => "connection",
