@@ -2,7 +2,8 @@
 //!
 //! A *secret* here is what lets its holder in somewhere: a key, a password, a token, and what leads to one, such as the
 //! socket of an agent that holds keys.
-use std::{borrow::Cow, fmt, sync::Arc};
+use parking_lot::RwLock;
+use std::{borrow::Cow, cmp::Reverse, fmt, sync::Arc};
 
 mod looks;
 mod names;
@@ -17,6 +18,34 @@ const MIN_SECRET_BYTES: usize = 8;
 /// password may be `development`, and every word of it would be hidden.
 const MIN_GUESSED_BYTES: usize = 16;
 
+/// So many registered values are kept: a process that runs for months gets a new token every hour.
+const MAX_REGISTERED: usize = 200;
+
+/// What [`register`] was given, the last one used at the end.
+static REGISTERED: RwLock<Vec<String>> = RwLock::new(Vec::new());
+
+/// Registers a secret that this process reads or is given while it runs, such as the token of a sign-in: all [`Secrets`]
+/// of the process hide it from then on. A secret of several lines is hidden line by line, since files write its line ends
+/// in several ways. Short values are not registered.
+pub fn register(value: &str) {
+    let value = value.trim();
+    let (lines, min) = match value.contains('\n') {
+        true => (value.lines().filter(|line| !line.starts_with("-----")).collect(), MIN_GUESSED_BYTES),
+        false => (vec![value], MIN_SECRET_BYTES),
+    };
+    let mut registered = REGISTERED.write();
+    for line in lines.into_iter().map(str::trim).filter(|line| line.len() >= min) {
+        // A line of JSON may hold it as well.
+        let quoted = serde_json::Value::from(line).to_string();
+        for form in [&quoted[1..quoted.len() - 1], line] {
+            registered.retain(|other| other != form);
+            registered.push(form.to_owned());
+        }
+    }
+    let too_many = registered.len().saturating_sub(MAX_REGISTERED);
+    registered.drain(..too_many);
+}
+
 /// Whether a variable holds a secret, by its name or by its value.
 pub fn is_secret(name: &str, value: &str) -> bool {
     names::is_secret(name, value) || looks::is_secret(value)
@@ -28,7 +57,8 @@ pub fn without_credentials(url: &str) -> Option<String> {
     Some(format!("{}{}", &url[..start], &url[end..]))
 }
 
-/// Values that must not be shown, in any output. They cannot be printed by accident.
+/// Values that must not be shown, in any output, and those that this process registered. They cannot be printed by
+/// accident.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secrets(Arc<[String]>);
 
@@ -47,26 +77,41 @@ impl Secrets {
 
     /// Whether there are no secrets.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.is_empty() && REGISTERED.read().is_empty()
     }
 
     /// The values themselves, the longest first.
-    pub fn values(&self) -> &Arc<[String]> {
-        &self.0
+    pub fn values(&self) -> Arc<[String]> {
+        match REGISTERED.read().is_empty() {
+            true => self.0.clone(),
+            false => self.search(|all| all.iter().map(|secret| (*secret).to_owned()).collect()),
+        }
+    }
+
+    /// What `find` returns for all values, the longest first.
+    fn search<T>(&self, find: impl FnOnce(&[&str]) -> T) -> T {
+        let registered = REGISTERED.read();
+        let mut all: Vec<&str> = self.0.iter().chain(&*registered).map(String::as_str).collect();
+        all.sort_by_key(|secret| Reverse(secret.len()));
+        find(&all)
     }
 
     /// Whether one of them stands in `text`.
     pub fn are_in(&self, text: &str) -> bool {
-        self.0.iter().any(|secret| text.contains(secret)) || self.hide_among_signs(text).is_some()
+        self.search(|all| all.iter().any(|secret| text.contains(secret)))
+            || self.hide_among_signs(text).is_some()
     }
 
     /// `text` with `[key]` in place of each of them, also where signs that move the cursor or set a color stand between
     /// its letters.
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut hidden = Cow::Borrowed(text);
-        for secret in self.0.iter().filter(|secret| text.contains(secret.as_str())) {
-            hidden = hidden.replace(secret, PLACEHOLDER).into();
-        }
+        let hidden = self.search(|all| {
+            let mut hidden = Cow::Borrowed(text);
+            for secret in all.iter().filter(|secret| text.contains(**secret)) {
+                hidden = hidden.replace(secret, PLACEHOLDER).into();
+            }
+            hidden
+        });
         match self.hide_among_signs(&hidden) {
             Some(hidden) => hidden.into(),
             None => hidden,
@@ -84,9 +129,10 @@ impl Secrets {
         let start = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
         let places: Vec<usize> =
             shown.iter().flat_map(|part| start(part)..start(part) + part.len()).collect();
-        let found = self.0.iter().flat_map(|secret| plain.match_indices(secret.as_str()));
-        let mut found: Vec<_> =
-            found.map(|(at, secret)| places[at]..places[at + secret.len() - 1] + 1).collect();
+        let mut found: Vec<_> = self.search(|all| {
+            let found = all.iter().flat_map(|secret| plain.match_indices(secret));
+            found.map(|(at, secret)| places[at]..places[at + secret.len() - 1] + 1).collect()
+        });
         found.sort_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
         let (mut hidden, mut end) = (String::new(), 0);
         for range in found {

@@ -15,8 +15,7 @@ pub use variables::Variables;
 
 use crate::Wire;
 use exchange::FetchError;
-use haft_core::ProviderError;
-use parking_lot::Mutex;
+use haft_core::{ProviderError, Secrets, secret};
 use serde::Deserialize;
 use std::{
     fmt,
@@ -25,8 +24,6 @@ use std::{
 
 /// A credential is fetched anew when it ends within this time: a request must not arrive after that.
 const MARGIN: Duration = Duration::from_secs(60);
-/// What is shown in place of a secret.
-const HIDDEN: &str = "[key]";
 
 /// How a cloud is signed in to where no key of its own is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -120,7 +117,7 @@ impl Source {
         }
     }
 
-    /// What must not stand in a message.
+    /// What no output may show.
     fn secrets(&self) -> Vec<&str> {
         match self {
             Self::Aws(source) => source.secrets(),
@@ -209,10 +206,11 @@ impl Credential {
         }
     }
 
-    fn secrets(&self) -> Vec<String> {
+    /// From now on no output shows it.
+    fn register(&self) {
         match &self.proof {
-            Proof::Keys(keys) => keys.secrets().into_iter().map(str::to_owned).collect(),
-            Proof::Token { token, .. } => vec![token.clone()],
+            Proof::Keys(keys) => keys.secrets().into_iter().for_each(secret::register),
+            Proof::Token { token, .. } => secret::register(token),
         }
     }
 }
@@ -227,8 +225,6 @@ pub(crate) struct Signer {
     sign_in: SignIn,
     variables: Variables,
     kept: tokio::sync::Mutex<Option<Credential>>,
-    /// Secrets that were fetched or read so far: a server may echo one.
-    secrets: Mutex<Vec<String>>,
 }
 
 impl fmt::Debug for Signer {
@@ -239,7 +235,7 @@ impl fmt::Debug for Signer {
 
 impl Signer {
     pub(crate) fn new(sign_in: SignIn, variables: Variables) -> Self {
-        Self { sign_in, variables, kept: tokio::sync::Mutex::default(), secrets: Mutex::default() }
+        Self { sign_in, variables, kept: tokio::sync::Mutex::default() }
     }
 
     /// The headers that prove in whose name a request to `provider`, as people call it, is made.
@@ -250,10 +246,11 @@ impl Signer {
     ) -> Result<Vec<(&'static str, String)>, ProviderError> {
         let mut kept = self.kept.lock().await;
         if let Some(credential) = kept.as_ref().filter(|credential| credential.is_fresh()) {
+            credential.register();
             return Ok(credential.headers(request, &self.variables));
         }
         let source = self.sign_in.source(&self.variables).map_err(|missing| missing.of(provider))?;
-        self.secrets.lock().extend(source.secrets().into_iter().map(str::to_owned));
+        source.secrets().into_iter().for_each(secret::register);
         let fetched = source.fetch().await.map_err(|why| {
             let (provider, message) = (provider.to_owned(), self.hide_in(format!("{source}: {why}")));
             match why {
@@ -261,7 +258,7 @@ impl Signer {
                 FetchError::Unreachable(_) => ProviderError::Connection { provider, message, source: None },
             }
         })?;
-        self.secrets.lock().extend(fetched.secrets());
+        fetched.register();
         let headers = fetched.headers(request, &self.variables);
         *kept = Some(fetched);
         Ok(headers)
@@ -274,9 +271,7 @@ impl Signer {
 
     /// `text` without the secrets that were used.
     pub(crate) fn hide_in(&self, text: String) -> String {
-        let secrets = self.secrets.lock();
-        let of_some_length = secrets.iter().filter(|secret| secret.len() >= 8);
-        of_some_length.fold(text, |text, secret| text.replace(secret.as_str(), HIDDEN))
+        Secrets::default().hide(&text).into_owned()
     }
 
     /// What to do if the vendor refuses the credential.

@@ -177,7 +177,7 @@ impl Bash {
         let environment = ctx.access.environment.clone();
         let timeout = seconds.map(Duration::from_secs);
         let capture = MIN_CAPTURE.max(self.0.clip.bytes.saturating_mul(2));
-        let (spill, hidden) = (Some(ctx.artifacts.clone()), ctx.access.secrets.values().clone());
+        let (spill, hidden) = (Some(ctx.artifacts.clone()), ctx.access.secrets.values());
         let confinement = ctx.access.confinement.clone();
         Shell { command, folder, environment, timeout, capture, spill, hidden, confinement }
     }

@@ -31,8 +31,8 @@ impl Access {
 
     /// The same, and output shows none of these values either.
     pub fn hiding(self, values: impl IntoIterator<Item = String>) -> Self {
-        let known = self.secrets.values().iter().cloned();
-        Self { secrets: Secrets::new(known.chain(values), []), ..self }
+        let known = self.secrets.values();
+        Self { secrets: Secrets::new(known.iter().cloned().chain(values), []), ..self }
     }
 
     /// By what a server knows a second attempt of this call; `None` if a person did not let it out of the outbox.

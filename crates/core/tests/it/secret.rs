@@ -2,6 +2,29 @@
 use haft_core::secret::*;
 
 #[test]
+fn a_registered_secret_is_hidden_by_all() {
+    let none = Secrets::default();
+    let key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\nEFAASCBKcwggSjAgEAAoIBAQ==\nQ==\n-----END PRIVATE KEY-----\n";
+    let json = key.replace('\n', "\\n");
+    for value in ["ya29.registered\n", "quoted-\"-registered", "short", key] {
+        register(value);
+    }
+    let table = [
+        ("a ya29.registered b", "a [key] b"),
+        ("quoted-\"-registered", "[key]"),
+        ("quoted-\\\"-registered", "[key]"),
+        ("short", "short"),
+        (key, "-----BEGIN PRIVATE KEY-----\n[key]\n[key]\nQ==\n-----END PRIVATE KEY-----\n"),
+        (&json, "-----BEGIN PRIVATE KEY-----\\n[key]\\n[key]\\nQ==\\n-----END PRIVATE KEY-----\\n"),
+    ];
+    for (text, expected) in table {
+        assert_eq!(none.hide(text), expected);
+        assert_eq!(none.are_in(text), text != expected);
+    }
+    assert!(none.values().contains(&"ya29.registered".to_owned()) && !none.is_empty());
+}
+
+#[test]
 fn secrets_are_known_by_their_names_or_by_their_values() {
     let jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U";
     let slack = "https://hooks.slack.com/services/T0/B0/x";

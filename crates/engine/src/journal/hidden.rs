@@ -9,7 +9,8 @@ pub(crate) struct Hidden(OnceLock<(Secrets, Secrets)>);
 
 impl Hidden {
     pub(crate) fn set(&self, secrets: Secrets) {
-        let written = secrets.values().iter().map(|secret| {
+        let values = secrets.values();
+        let written = values.iter().map(|secret| {
             let quoted = Value::from(secret.as_str()).to_string();
             quoted[1..quoted.len() - 1].to_owned()
         });
@@ -35,7 +36,7 @@ impl Hidden {
         let line = serde_json::to_string(&entry)?;
         let is_said = matches!(entry.fact, Fact::Prompted { .. } | Fact::PromptDenied { .. });
         match self.0.get() {
-            Some((secrets, written)) if !is_said && may_hold(&line, written.values()) => {
+            Some((secrets, written)) if !is_said && may_hold(&line, written) => {
                 let entry: Entry = serde_json::from_value(without(secrets, serde_json::to_value(entry)?))?;
                 let line = serde_json::to_string(&entry)?;
                 Ok((entry, line))
@@ -77,8 +78,8 @@ impl Hidden {
 }
 
 /// Whether a line of JSON may hold a secret, that of another form between control characters included.
-fn may_hold(line: &str, written: &[String]) -> bool {
-    !written.is_empty() && (written.iter().any(|secret| line.contains(secret)) || line.contains("\\u00"))
+fn may_hold(line: &str, written: &Secrets) -> bool {
+    !written.is_empty() && (written.are_in(line) || line.contains("\\u00"))
 }
 
 /// `value` with no secret in any of its texts.

@@ -15,7 +15,7 @@ use super::{
     exchange::{FetchError, exchange},
 };
 use crate::{http, json};
-use haft_core::address::is_loopback;
+use haft_core::{address::is_loopback, secret};
 use haft_http::Reach;
 use jiff::Timestamp;
 use profile::{Means, Profile};
@@ -274,6 +274,7 @@ async fn of_role(
         text.map_err(|error| FetchError::refused(format!("cannot read `{}`: {error}", path.display())))
     };
     let token = file.as_ref().map(read).transpose()?.or_else(|| token.clone());
+    token.iter().for_each(|token| secret::register(token));
     let reach = if address.starts_with("https:") { Reach::Secure } else { Reach::Loopback };
     let request = client(reach)?.get(address);
     let request = token.iter().fold(request, |request, token| request.header("authorization", token.trim()));
@@ -287,6 +288,7 @@ async fn of_instance(address: &str) -> Result<Credential, FetchError> {
     let asked = client(Reach::Loopback)?.put(&session);
     let asked = asked.header("x-aws-ec2-metadata-token-ttl-seconds", SESSION_SECONDS);
     let session = exchange(&session, asked).await?.accepted()?.text;
+    secret::register(&session);
     let ask = async |place: &str| {
         let asked = client(Reach::Loopback)?.get(place);
         exchange(place, asked.header("x-aws-ec2-metadata-token", session.trim())).await

@@ -1,6 +1,6 @@
 //! [`exchange`]: one short question to a server that gives out tokens.
 use crate::{http, json, reset::skew};
-use haft_core::clip;
+use haft_core::{Secrets, clip, secret};
 use haft_http::{Reach, io_kind, says};
 use reqwest::{RequestBuilder, Response};
 use serde_json::Value;
@@ -34,18 +34,6 @@ impl FetchError {
     pub(super) fn refused(message: impl Into<String>) -> Self {
         Self::Refused(message.into())
     }
-
-    /// The same without `secret`, which a server may have echoed.
-    pub(super) fn without(self, secret: &str) -> Self {
-        let hidden = |text: String| match secret.is_empty() {
-            true => text,
-            false => text.replace(secret, super::HIDDEN),
-        };
-        match self {
-            Self::Unreachable(text) => Self::Unreachable(hidden(text)),
-            Self::Refused(text) => Self::Refused(hidden(text)),
-        }
-    }
 }
 
 /// What a server said.
@@ -56,11 +44,12 @@ pub(super) struct Answered {
     pub(super) text: String,
 }
 
-/// Reads the token in a file that its platform writes anew before the token ends.
+/// Reads the token in a file that its platform writes anew before the token ends. From then on no output shows it.
 pub(super) fn read_token(path: &Path) -> Result<String, FetchError> {
     let token = fs::read_to_string(path);
     let token =
         token.map_err(|error| FetchError::refused(format!("cannot read `{}`: {error}", path.display())))?;
+    secret::register(&token);
     Ok(token.trim().to_owned())
 }
 
@@ -119,9 +108,10 @@ impl Answered {
         let words = [&body["error_description"], &body["error"], &body["message"], &body["Message"]];
         let words = words.into_iter().map(json::text).find(|words| !words.is_empty());
         let words = words.or_else(|| element(&self.text, "Message")).unwrap_or_default();
-        let words = words.lines().next().unwrap_or_default();
+        // Before they are clipped: a part of a secret is not found.
+        let words = Secrets::default().hide(words.lines().next().unwrap_or_default());
         let skew = self.date.and_then(|date| skew(date, SystemTime::now()));
-        let parts = [clip::head(words, KEPT_WORDS).to_string(), skew.unwrap_or_default()];
+        let parts = [clip::head(&words, KEPT_WORDS).to_string(), skew.unwrap_or_default()];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let colon = if parts.is_empty() { "" } else { ": " };
         let (address, status) = (self.address, self.status);

@@ -11,6 +11,7 @@ use super::{
 use crate::{Wire, http, json};
 use base64::{Engine, prelude::BASE64_STANDARD, prelude::BASE64_URL_SAFE_NO_PAD};
 use external::ExternalAccount;
+use haft_core::secret;
 use haft_http::Reach;
 use ring::{
     rand::SystemRandom,
@@ -176,6 +177,7 @@ impl Source {
         let (answer, billed_to) = match self {
             Self::Service { email, key, key_id, tokens, .. } => {
                 let assertion = assertion(email, key, key_id, tokens, SystemTime::now())?;
+                secret::register(&assertion);
                 let grant = ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer");
                 (post_form(tokens, &[grant, ("assertion", &assertion)]).await?.json()?, None)
             }

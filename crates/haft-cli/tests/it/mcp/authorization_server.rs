@@ -119,7 +119,7 @@ async fn answer(
     }
 }
 
-/// A server that has one tool.
+/// A server that has one tool, which says with which token it was called.
 fn mcp(served: &Served, token: &str, body: &str) -> Response {
     if token != "Bearer secret-token" {
         let (path, scope) = match served.trick {
@@ -136,7 +136,7 @@ fn mcp(served: &Served, token: &str, body: &str) -> Response {
             "serverInfo": {"name": "guarded", "version": "1"},
         }),
         Some("tools/list") => json!({"tools": [{"name": "ping", "inputSchema": {"type": "object"}}]}),
-        Some("tools/call") => json!({"content": [{"type": "text", "text": "pong"}]}),
+        Some("tools/call") => json!({"content": [{"type": "text", "text": format!("pong to {token}")}]}),
         Some(_) if !message["id"].is_null() => {
             let error = json!({"code": -32601, "message": "there is no such method"});
             return json_of(&json!({"jsonrpc": "2.0", "id": message["id"], "error": error}));

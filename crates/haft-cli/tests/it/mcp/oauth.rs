@@ -3,7 +3,7 @@ use super::{
     authorization_server::{AuthorizationServer, Trick},
     peer::Peer,
 };
-use crate::kit::{Place, Ran};
+use crate::kit::{self, Place, Ran};
 use serde_json::json;
 use std::{
     fs,
@@ -255,6 +255,19 @@ fn a_token_is_sent_to_its_server_only() {
     assert!(mcp(&place, &["logout", "peer"]).err.contains("is forgotten"));
     let heard = other.heard();
     assert!(!heard.is_empty() && !heard.iter().any(|heard| heard.contains("secret-")), "{heard:?}");
+}
+
+#[test]
+fn the_token_of_a_login_is_hidden_in_results() {
+    let place = Place::new();
+    let server = AuthorizationServer::start(Trick::None);
+    configure(&place, &format!("{}/mcp", server.address), "");
+    assert_eq!(mcp(&place, &["login", "peer"]).code, 0);
+    let model = place.script("m", &[kit::call("mcp__peer__ping", json!({})), json!({"say": "done"})]);
+    let ran = place.run(&["run", "--model", &model, "--permission", "full", "--json", "go"]);
+    assert!(ran.code == 0 && ran.out.contains("pong to Bearer [key]"), "{ran:?}");
+    assert!(!format!("{ran:?}").contains("secret-token"), "{ran:?}");
+    assert!(!is_written_elsewhere(&place, "secret-token"));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! [`Logins`]: the file of logins: what the authorization server of each MCP server gave.
 use super::LoginError;
+use haft_core::secret;
 use haft_process::{own_folder, read_regular};
 use oauth2::{TokenResponse, basic::BasicTokenType};
 use reqwest::Url;
@@ -51,7 +52,12 @@ impl Logins {
 
     /// The login for the server `name` at `url`. One for another address does not count.
     pub(super) fn get(&self, name: &str, url: &Url) -> io::Result<Option<SavedLogin>> {
-        Ok(self.read()?.remove(name).filter(|login| login.url == url.as_str()))
+        let login = self.read()?.remove(name).filter(|login| login.url == url.as_str());
+        if let Some(login) = &login {
+            login.client_secret.iter().for_each(|secret| secret::register(secret));
+            register(&login.credentials);
+        }
+        Ok(login)
     }
 
     /// Keeps a login in place of the one before. Call it with the lock.
@@ -124,6 +130,13 @@ pub(super) fn is_bearer(token: &OAuthTokenResponse) -> Result<(), LoginError> {
     }
 }
 
+/// No output shows its tokens from now on.
+fn register(credentials: &StoredCredentials) {
+    let Some(tokens) = &credentials.token_response else { return };
+    secret::register(tokens.access_token().secret());
+    tokens.refresh_token().into_iter().for_each(|token| secret::register(token.secret()));
+}
+
 /// The login of one server.
 struct Store {
     logins: Logins,
@@ -146,6 +159,7 @@ impl CredentialStore for Store {
         let Some(login) = all.get_mut(&self.name).filter(|login| login.url == self.url.as_str()) else {
             return Ok(());
         };
+        register(&credentials);
         login.credentials = credentials;
         self.logins.write(&all).map_err(failed)
     }

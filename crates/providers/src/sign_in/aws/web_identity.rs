@@ -31,8 +31,7 @@ impl WebIdentity {
             ("RoleSessionName", self.session.as_deref().unwrap_or(SESSION)),
             ("WebIdentityToken", &token),
         ];
-        let answered = post_form(&self.address, &form).await.and_then(|answered| answered.accepted());
-        let answered = answered.map_err(|why| why.without(&token))?;
+        let answered = post_form(&self.address, &form).await?.accepted()?;
         keys_in(&answered.text).ok_or_else(|| FetchError::refused(format!("`{}` sent no keys", self.address)))
     }
 }

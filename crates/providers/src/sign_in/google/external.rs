@@ -11,6 +11,7 @@ use crate::{
         is_token,
     },
 };
+use haft_core::secret;
 use haft_http::Reach;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -77,7 +78,8 @@ impl ExternalAccount {
 
     pub(super) async fn fetch(&self) -> Result<Credential, FetchError> {
         let subject = self.subject().await?;
-        let credential = self.exchanged(&subject).await.map_err(|why| why.without(&subject))?;
+        secret::register(&subject);
+        let credential = self.exchanged(&subject).await?;
         Ok(credential.billed_to(self.billed_to.clone()))
     }
 
@@ -98,8 +100,8 @@ impl ExternalAccount {
         match &self.impersonation {
             None => Ok(credential),
             Some(address) => {
-                let token = json::text(&answer["access_token"]);
-                self.impersonated(address, token).await.map_err(|why| why.without(token))
+                credential.register();
+                self.impersonated(address, json::text(&answer["access_token"])).await
             }
         }
     }

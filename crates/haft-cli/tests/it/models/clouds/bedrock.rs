@@ -100,6 +100,11 @@ fn is_signed(heard: &Heard, secret: &str) -> bool {
 
 /// Takes requests that are signed with `secret` for this session, or that carry the key; the others are refused.
 fn bedrock(secret: &'static str, session: &'static str) -> Cloud {
+    bedrock_calling(secret, session, "echo 7421")
+}
+
+/// The same, and its model runs `command`.
+fn bedrock_calling(secret: &'static str, session: &'static str, command: &'static str) -> Cloud {
     Cloud::start(move |heard, before| {
         if heard.is_at("/credentials") || heard.is_at("/latest/meta-data/iam/security-credentials/my-role") {
             let (secret, session) = (TOKENS[1], if before == 0 { "ended" } else { session });
@@ -128,8 +133,8 @@ fn bedrock(secret: &'static str, session: &'static str) -> Cloud {
             }
             false => {
                 let start = json!({"toolUse": {"toolUseId": "tooluse_1", "name": "bash"}});
-                let deltas =
-                    ["{\"command\":", "\"echo 7421\"}"].map(|part| json!({"toolUse": {"input": part}}));
+                let command = format!("{}}}", json!(command));
+                let deltas = ["{\"command\":", &command].map(|part| json!({"toolUse": {"input": part}}));
                 reply(&start, &deltas, "tool_use")
             }
         }
@@ -206,6 +211,20 @@ fn keys_come_from_where_the_tools_of_aws_find_them() {
     }
     let key = Place::new();
     works(&key, &at(&cloud, &[("AWS_BEARER_TOKEN_BEDROCK", KEY)]));
+}
+
+#[test]
+fn the_keys_of_a_profile_are_hidden() {
+    let (place, cloud) = (Place::new(), bedrock_calling(SECRET, TOKENS[0], "cat keys.ini"));
+    let keys = format!(
+        "[default]\naws_access_key_id = AKIA2\naws_secret_access_key = {SECRET}\naws_session_token = {}\n",
+        TOKENS[0]
+    );
+    let file = place.write("keys.ini", keys).display().to_string();
+    works(&place, &at(&cloud, &[("AWS_SHARED_CREDENTIALS_FILE", &file)]));
+    let asked = cloud.heard_at("/model").pop().unwrap();
+    assert!(asked.text().contains("aws_secret_access_key = [key]"), "{asked:?}");
+    assert!(!asked.text().contains(SECRET) && !asked.text().contains(TOKENS[0]), "{asked:?}");
 }
 
 // H-13

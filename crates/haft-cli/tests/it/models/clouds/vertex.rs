@@ -151,6 +151,62 @@ fn a_service_account_proves_itself_with_its_key_and_gets_one_token_for_all_round
     assert!(!rsa.has_signed(&format!("{}.x", parts[0]), &decoded(parts[2])));
 }
 
+/// The model prints the file of the service account, and then says the token with which it is asked.
+#[test]
+fn the_key_of_a_service_account_and_its_token_are_hidden() {
+    let place = Place::new();
+    let Some(rsa) = Rsa::new(&place) else { return };
+    let cloud = Cloud::start(|heard, _| {
+        if heard.is_at("/token") {
+            return Said::json(200, &json!({"access_token": TOKENS[0], "expires_in": 3599}));
+        }
+        let part = match heard.text().contains("functionResponse") {
+            true => json!({"text": format!("It is {}.", TOKENS[0])}),
+            false => {
+                json!({"functionCall": {"name": "bash", "args": {"command": "cat account.json key.pem"}}})
+            }
+        };
+        let chunk =
+            json!({"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]});
+        let media = vec![("content-type", "text/event-stream".into())];
+        Said(200, media, format!("data: {chunk}\n\n").into_bytes())
+    });
+    let account = json!({
+        "type": "service_account", "project_id": "my-project", "private_key": rsa.key(),
+        "client_email": "agent@example.com", "token_uri": format!("{}/token", cloud.url),
+    });
+    place.write("key.pem", rsa.key());
+    let file = place.write("account.json", account.to_string()).display().to_string();
+    let ran = run(&place, "vertex/gemini-2.5-pro", &variables(&cloud, &file));
+    assert_eq!((ran.code, said(&ran).as_str()), (0, "It is [key]."), "{ran:?}");
+    let asked = cloud.heard_at(MODELS).pop().unwrap();
+    assert!(asked.text().contains("agent@example.com") && asked.text().contains("[key]"), "{asked:?}");
+    for line in rsa.key().lines().filter(|line| line.len() == 64) {
+        assert!(!asked.text().contains(line) && !format!("{ran:?}").contains(line), "{line}: {ran:?}");
+    }
+}
+
+/// What the server of tokens repeats of the request is longer than what is shown of its words.
+#[test]
+fn the_signature_of_a_service_account_is_in_no_error() {
+    let place = Place::new();
+    let Some(rsa) = Rsa::new(&place) else { return };
+    let cloud = Cloud::start(|heard, _| {
+        let assertion = heard.text().split("assertion=").nth(1).unwrap();
+        Said::json(400, &json!({"error": "invalid_grant", "error_description": format!("not {assertion}")}))
+    });
+    let account = json!({
+        "type": "service_account", "project_id": "my-project", "private_key": rsa.key(),
+        "client_email": "agent@example.com", "token_uri": format!("{}/token", cloud.url),
+    });
+    let file = place.write("account.json", account.to_string()).display().to_string();
+    let ran = run(&place, "vertex/gemini-2.5-pro", &variables(&cloud, &file));
+    assert!(ran.code == 1 && ran.err.contains("HTTP 400: not [key]"), "{ran:?}");
+    let asked = cloud.heard_at("/token").pop().unwrap();
+    let assertion = asked.text().split("assertion=").nth(1).unwrap();
+    assert!(!ran.err.contains(assertion.split('.').next().unwrap()), "{ran:?}");
+}
+
 #[test]
 fn the_login_of_gcloud_is_found_in_the_home_and_fetched_anew_when_it_is_refused() {
     let (place, cloud) = (Place::new(), vertex(|token| token == TOKENS[1]));
