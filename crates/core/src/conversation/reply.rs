@@ -13,6 +13,8 @@ const CALL_BYTES: usize = 256;
 pub const MAX_ARGUMENTS: usize = 8 << 20;
 /// At most this many bytes of unreadable arguments are kept, for the model and the log.
 const MAX_UNREADABLE_BYTES: usize = 2_000;
+/// Why a call is not run whose reply has [`StopReason::Refusal`].
+const REFUSED: &str = "the provider's content policy ended the reply, so its calls are not run";
 /// Nesting beyond this is refused by `serde_json` too; named here because the message says it.
 const MAX_DEPTH: usize = 128;
 
@@ -112,12 +114,12 @@ impl Reply {
     /// Returns the whole reply: what was said, then the calls in the order of their indices.
     /// Each call has an id of its own, and arguments that are an object or a `problem` that says why not.
     pub fn into_parts(self) -> Vec<Part> {
-        let cut_off = self.stop.is_some_and(StopReason::is_cut_off);
+        let stop = self.stop();
         let mut ids = HashSet::new();
         let calls = self.calls.into_values().enumerate().map(|(place, open)| {
             let id = unique(open.id.clone(), place, &ids);
             ids.insert(id.clone());
-            Part::ToolCall(finish(id, open, cut_off))
+            Part::ToolCall(finish(id, open, stop))
         });
         let calls: Vec<Part> = calls.collect();
         self.said.into_iter().chain(calls).collect()
@@ -256,9 +258,11 @@ fn unique(id: CallId, place: usize, taken: &HashSet<CallId>) -> CallId {
     (place..).map(made).find(|made| !taken.contains(made)).expect("there are more numbers than calls")
 }
 
-fn finish(id: CallId, open: OpenCall, cut_off: bool) -> ToolCall {
+fn finish(id: CallId, open: OpenCall, stop: StopReason) -> ToolCall {
     let OpenCall { name, json, too_large, problem, .. } = open;
-    let read = problem.map_or_else(|| read_arguments(&json, too_large, cut_off), Err);
+    let refused = || (stop == StopReason::Refusal).then(|| REFUSED.to_owned());
+    let problem = problem.or_else(refused);
+    let read = problem.map_or_else(|| read_arguments(&json, too_large, stop.is_cut_off()), Err);
     made(id, name, &json, read)
 }
 

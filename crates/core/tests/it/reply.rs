@@ -78,6 +78,7 @@ fn arguments_that_cannot_be_used_say_why() {
         ("{oops", None, "are not JSON"),
         (large.as_str(), None, "larger than 8 MB"),
         (deep.as_str(), None, "nested deeper"),
+        ("{}", Some(StopReason::Refusal), "the provider's content policy ended the reply"),
     ];
     for (json, stop, expected) in table {
         let stop = stop.map(Delta::Stop);

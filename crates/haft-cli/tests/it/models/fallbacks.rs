@@ -1,6 +1,6 @@
 //! A provider fails, and work goes on: another model takes over, or the turn waits until the limit is reset.
 use crate::kit::{
-    Place, Ran, Reply, anthropic, openai_call, openai_text,
+    Place, Ran, Reply, anthropic, openai, openai_call, openai_text,
     project::Project,
     serving::Serving,
     terminal::{Terminal, poll},
@@ -122,6 +122,30 @@ fn another_vendor_goes_on_in_the_middle_of_a_turn_and_no_call_is_made_twice() {
         })
         .collect();
     assert_eq!(models, [("anthropic/m", 16, 144.0), ("openai/m", 16, 96.0)]);
+}
+
+/// The call is whole, but the vendor withdrew the reply that it stands in.
+#[test]
+fn a_call_in_a_reply_that_the_content_policy_ended_is_not_run() {
+    let call = json!({"index": 0, "id": "call_1", "function": {"name": "bash", "arguments": "{\"command\":\"touch ran\"}"}});
+    let refused =
+        || said(openai(&[json!({"content": "Well."}), json!({"tool_calls": [call]})], "content_filter"));
+    let place = Place::new();
+    let server = WireServer::start(vec![refused(), said(openai_text("Then not."))]);
+    configure(&place, &[&server]);
+    let ran = run(&place, &[]);
+    assert_eq!((ran.code, place.read("ran")), (0, None), "{ran:?}");
+    assert!(ran.out.ends_with("Then not.\n"), "{ran:?}");
+    let asked: Value = serde_json::from_str(&server.requests()[1]).unwrap();
+    let result = asked["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
+    assert!(result.contains("the provider's content policy ended the reply"), "{asked}");
+    // Another model never sees it.
+    let place = Place::new();
+    let (first, second) = (WireServer::start(vec![refused()]), WireServer::start(vec![done()]));
+    configure(&place, &[&first, &second]);
+    let ran = run(&place, &[]);
+    assert_eq!((ran.code, place.read("ran")), (0, None), "{ran:?}");
+    assert!(!second.requests()[0].contains("touch ran"), "{:?}", second.requests());
 }
 
 /// Has two accounts: one without credit, and one that answers.
