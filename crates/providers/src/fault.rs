@@ -151,6 +151,8 @@ impl Complaint {
             400..=422 if says(NO_TOOLS_WORDS) => Kind::Rejected(Some(Hint::CallsAsText)),
             404 => Kind::Rejected(Some(Hint::Model)),
             408 | 409 | 425 | 429 | 503 | 529 => Kind::Busy,
+            // The model behind the server failed: Bedrock says so before and in a stream, and asks to retry.
+            424 => Kind::Internal,
             // A gateway gave up waiting; 524 is Cloudflare's. What it waited for may have been paid for.
             504 | 524 => Kind::TimedOut,
             400..=499 => Kind::Rejected(None),

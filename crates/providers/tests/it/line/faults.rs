@@ -114,6 +114,7 @@ async fn answers_are_sorted_by_who_can_act() {
         (500, r#"{"error":{"message":"The model is overloaded"}}"#, "busy"),
         (503, r#"{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}"#, "busy"),
         (408, "", "busy"),
+        (424, r#"{"message":"The model failed."}"#, "internal"),
         (504, "", "connection"),
         (524, "", "connection"),
         (409, "", "busy"),

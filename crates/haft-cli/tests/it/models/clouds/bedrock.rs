@@ -358,19 +358,23 @@ fn a_fault_in_the_middle_of_a_stream_begins_the_reply_anew() {
     let place = Place::new();
     let cloud = Cloud::start(|_, before| {
         let text = event("contentBlockDelta", &json!({"contentBlockIndex": 0, "delta": {"text": "half"}}));
-        let kind = [(":exception-type", "serviceUnavailableException"), (":message-type", "exception")];
-        let fault = frame(&kind, &json!({"message": "try again"}));
+        let fault = |kind: &str, message: &str| {
+            let kind = [(":exception-type", kind), (":message-type", "exception")];
+            frame(&kind, &json!({ "message": message }))
+        };
         let mut broken = [text.clone(), text.clone()].concat();
         let last = broken.len() - 6;
         broken[last] ^= 1;
         match before {
-            0 => streamed([text, fault].concat()),
+            0 => streamed([text, fault("serviceUnavailableException", "try again")].concat()),
             1 => streamed(broken),
+            2 => streamed([text, fault("modelStreamErrorException", "the model failed")].concat()),
             _ => reply(&json!({}), &[json!({"text": "Whole."})], "end_turn"),
         }
     });
     let ran = run(&place, MODEL, &at(&cloud, &[("AWS_BEARER_TOKEN_BEDROCK", KEY)]));
     assert_eq!((ran.code, said(&ran).as_str()), (0, "Whole."), "{ran:?}");
     assert!(ran.err.contains("try again") || ran.out.contains("try again"), "{ran:?}");
-    assert!(format!("{ran:?}").contains("checksum is wrong"), "{ran:?}");
+    let told = format!("{ran:?}");
+    assert!(told.contains("checksum is wrong") && told.contains("the model failed"), "{ran:?}");
 }
