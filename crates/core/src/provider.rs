@@ -199,6 +199,14 @@ pub enum ProviderError {
         /// What to do about it.
         hint: Option<String>,
     },
+    /// The vendor's content policy does not let the model answer this conversation. Another model may.
+    #[error("{provider} refused to answer: {message}")]
+    Refused {
+        /// The vendor's name.
+        provider: String,
+        /// Its words.
+        message: String,
+    },
     /// No answer, half an answer, or something that is no answer.
     #[error("the connection to {provider} failed: {message}")]
     Connection {
@@ -211,6 +219,10 @@ pub enum ProviderError {
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
 }
+
+/// What a person can do about a refusal by a vendor's content policy.
+pub const REFUSED_HINT: &str =
+    "say it in other words, or name a model that is asked in its place with `fallback`";
 
 /// The source of a [`ProviderError::Connection`] where the server took the request and said nothing in time.
 #[derive(Debug, thiserror::Error)]
@@ -225,7 +237,7 @@ impl ProviderError {
             Self::Connection { source: None, .. } | Self::Busy { .. } | Self::Internal { .. } => false,
             Self::Auth { .. } | Self::SignIn { .. } | Self::Exhausted { .. } => false,
             Self::NotRunning { .. } | Self::Untrusted { .. } => false,
-            Self::ContextTooLong { .. } | Self::NoAnswer { .. } | Self::Rejected { .. } => false,
+            Self::ContextTooLong { .. } | Self::NoAnswer { .. } | Self::Rejected { .. } | Self::Refused { .. } => false,
         }
     }
 
@@ -235,7 +247,7 @@ impl ProviderError {
             Self::Busy { .. } | Self::Internal { .. } | Self::Connection { .. } => true,
             Self::Auth { .. } | Self::SignIn { .. } | Self::Exhausted { .. } => false,
             Self::NotRunning { .. } | Self::Untrusted { .. } => false,
-            Self::ContextTooLong { .. } | Self::NoAnswer { .. } | Self::Rejected { .. } => false,
+            Self::ContextTooLong { .. } | Self::NoAnswer { .. } | Self::Rejected { .. } | Self::Refused { .. } => false,
         }
     }
 
@@ -247,7 +259,7 @@ impl ProviderError {
             | Self::Exhausted { retry_after, .. } => *retry_after,
             Self::Auth { .. } | Self::SignIn { .. } => None,
             Self::NotRunning { .. } | Self::Untrusted { .. } | Self::Connection { .. } => None,
-            Self::ContextTooLong { .. } | Self::NoAnswer { .. } | Self::Rejected { .. } => None,
+            Self::ContextTooLong { .. } | Self::NoAnswer { .. } | Self::Rejected { .. } | Self::Refused { .. } => None,
         }
     }
 
@@ -261,6 +273,7 @@ impl ProviderError {
             Self::Auth { .. } | Self::SignIn { .. } => ModelFault::AccessDenied,
             Self::Internal { .. } | Self::Connection { .. } => ModelFault::Unavailable,
             Self::NotRunning { .. } | Self::Untrusted { .. } => ModelFault::Unavailable,
+            Self::Refused { .. } => ModelFault::Refused,
             Self::ContextTooLong { .. } | Self::NoAnswer { .. } | Self::Rejected { .. } => return None,
         })
     }
@@ -271,6 +284,7 @@ impl ProviderError {
             Self::Auth { hint, .. } | Self::Rejected { hint, .. } | Self::Exhausted { hint, .. } => {
                 hint.as_deref()
             }
+            Self::Refused { .. } => Some(REFUSED_HINT),
             Self::ContextTooLong { .. } => Some("take a model with a larger window, or start a new session"),
             Self::Connection { .. } => Some(
                 "see that the server runs and that its address is right; `--base-url` or the configuration names another",

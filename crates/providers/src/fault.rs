@@ -46,6 +46,9 @@ const BILLING_WORDS: &[&str] =
 /// Codex and ChatGPT plans, 2026-11.
 const QUOTA_WORDS: &[&str] = &["usage_limit_reached", "usage_not_included"];
 
+/// Codes of errors in which a filter stopped the prompt: Azure OpenAI ("Content filtering", 2026-11), and OpenAI.
+const REFUSAL_CODES: &[&str] = &["content_filter", "content_policy_violation"];
+
 /// How servers say that they cannot hand calls over, in lower case: Ollama and vLLM, 2026-11.
 const NO_TOOLS_WORDS: &[&str] = &["does not support tools", "--enable-auto-tool-choice"];
 
@@ -122,6 +125,7 @@ impl Complaint {
             Kind::TimedOut => {
                 ProviderError::Connection { provider, message: words, source: Some(TimedOut.into()) }
             }
+            Kind::Refused => ProviderError::Refused { provider, message: words },
             Kind::TooLong => ProviderError::ContextTooLong { message: words },
             Kind::Rejected(hint) => ProviderError::Rejected {
                 provider,
@@ -139,6 +143,9 @@ impl Complaint {
         }
         if !matches!(self.status, 401 | 403 | 429) && (self.status == 413 || says(TOO_LONG_WORDS)) {
             return Kind::TooLong;
+        }
+        if matches!(self.status, 0 | 400) && REFUSAL_CODES.iter().any(|code| self.code.contains(code)) {
+            return Kind::Refused;
         }
         // Groq's model wrote a call that Groq could not read; asked again, it writes another.
         if says(&["tool_use_failed"]) {
@@ -185,6 +192,7 @@ enum Kind {
     Internal,
     TimedOut,
     TooLong,
+    Refused,
     Exhausted,
     Rejected(Option<Hint>),
 }
@@ -325,6 +333,7 @@ mod tests {
             ProviderError::ContextTooLong { .. } => "context",
             ProviderError::NoAnswer { .. } => "no answer",
             ProviderError::Rejected { .. } => "rejected",
+            ProviderError::Refused { .. } => "refused",
             ProviderError::Connection { .. } => "connection",
         }
     }

@@ -206,6 +206,7 @@ fn asked_wait(error: &ProviderError) -> Option<Duration> {
         | ProviderError::ContextTooLong { .. }
         | ProviderError::NoAnswer { .. }
         | ProviderError::Rejected { .. }
+        | ProviderError::Refused { .. }
         | ProviderError::Connection { .. } => None,
     }
 }
@@ -233,7 +234,8 @@ fn noted(error: ProviderError, note: &str) -> ProviderError {
         | ProviderError::Untrusted { .. }
         | ProviderError::ContextTooLong { .. }
         | ProviderError::NoAnswer { .. }
-        | ProviderError::Rejected { .. }) => lasting,
+        | ProviderError::Rejected { .. }
+        | ProviderError::Refused { .. }) => lasting,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
 use futures::StreamExt;
 use haft_core::{
     Delta, Fact, Message, ModelFault, Part, ProviderError, Reached, Reply, Request, StopReason, Transcript,
-    Window, tokens,
+    Window, provider::REFUSED_HINT, tokens,
 };
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -206,9 +206,7 @@ pub(crate) fn given_up(
 fn refused() -> Fact {
     Fact::ModelFailed {
         message: format!("the model {}: its vendor's content policy", ModelFault::Refused.sentence()),
-        hint: Some(
-            "say it in other words, or name a model that is asked in its place with `fallback`".into(),
-        ),
+        hint: Some(REFUSED_HINT.into()),
         reason: Some(ModelFault::Refused),
     }
 }

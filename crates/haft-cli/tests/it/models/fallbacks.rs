@@ -148,6 +148,27 @@ fn a_call_in_a_reply_that_the_content_policy_ended_is_not_run() {
     assert!(!second.requests()[0].contains("touch ran"), "{:?}", second.requests());
 }
 
+/// As Azure OpenAI answers where its filter stops the prompt.
+#[test]
+fn a_prompt_that_a_content_filter_stops_is_a_refusal() {
+    let error = json!({"message": "The response was filtered", "param": "prompt", "code": "content_filter", "status": 400,
+        "innererror": {"code": "ResponsibleAIPolicyViolation"}});
+    let filtered = || vec![answer(400, JSON, &json!({ "error": error }).to_string())];
+    let place = Place::new();
+    let (first, second) = (WireServer::start(vec![filtered()]), WireServer::start(vec![done()]));
+    configure(&place, &[&first, &second]);
+    let ran = run(&place, &[]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "All done.\n"), "{ran:?}");
+    assert!(ran.err.contains("openai/m refused to answer; anthropic/m goes on"), "{ran:?}");
+    let place = Place::new();
+    let alone = WireServer::start(vec![filtered()]);
+    configure(&place, &[&alone]);
+    let ran = run(&place, &[]);
+    assert_eq!((ran.code, alone.requests().len()), (1, 1), "{ran:?}");
+    assert!(ran.err.contains("OpenAI refused to answer: The response was filtered (HTTP 400)"), "{ran:?}");
+    assert!(ran.err.contains("say it in other words"), "{ran:?}");
+}
+
 /// Has two accounts: one without credit, and one that answers.
 fn two_accounts() -> VendorServer {
     VendorServer::start(|asked| match (asked.line.as_str(), asked.key.as_deref()) {

@@ -66,6 +66,7 @@ fn kind(error: &ProviderError) -> &'static str {
         ProviderError::ContextTooLong { .. } => "context",
         ProviderError::NoAnswer { .. } => "no answer",
         ProviderError::Rejected { .. } => "rejected",
+        ProviderError::Refused { .. } => "refused",
         ProviderError::Exhausted { .. } => "exhausted",
         ProviderError::Connection { .. } => "connection",
     }
@@ -120,6 +121,11 @@ async fn answers_are_sorted_by_who_can_act() {
         (409, "", "busy"),
         (400, r#"{"error":{"message":"bad","type":"invalid_request_error"}}"#, "rejected"),
         (404, r#"{"error":{"message":"no such model"}}"#, "rejected"),
+        (
+            400,
+            r#"{"error":{"message":"The prompt was filtered","code":"content_filter","status":400}}"#,
+            "refused",
+        ),
         (422, r#"{"detail":[{"msg":"Extra inputs are not permitted"}]}"#, "rejected"),
         (402, r#"{"error":{"message":"Insufficient Balance"}}"#, "exhausted"),
         (
