@@ -123,6 +123,16 @@ pub enum ProviderError {
         /// What to do about it.
         hint: String,
     },
+    /// It knows who asks, and does not let them ask this: another model, country or plan may be let in.
+    #[error("{provider} denies access: {message}")]
+    Denied {
+        /// The vendor's name.
+        provider: String,
+        /// Its words.
+        message: String,
+        /// What to do about it.
+        hint: String,
+    },
     /// The same request may work later.
     #[error("{provider} is busy: {message}")]
     Busy {
@@ -235,7 +245,7 @@ impl ProviderError {
         match self {
             Self::Connection { source: Some(source), .. } => source.is::<TimedOut>(),
             Self::Connection { source: None, .. } | Self::Busy { .. } | Self::Internal { .. } => false,
-            Self::Auth { .. } | Self::SignIn { .. } | Self::Exhausted { .. } => false,
+            Self::Auth { .. } | Self::SignIn { .. } | Self::Denied { .. } | Self::Exhausted { .. } => false,
             Self::NotRunning { .. } | Self::Untrusted { .. } => false,
             Self::ContextTooLong { .. } | Self::NoAnswer { .. } | Self::Rejected { .. } | Self::Refused { .. } => false,
         }
@@ -245,7 +255,7 @@ impl ProviderError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Busy { .. } | Self::Internal { .. } | Self::Connection { .. } => true,
-            Self::Auth { .. } | Self::SignIn { .. } | Self::Exhausted { .. } => false,
+            Self::Auth { .. } | Self::SignIn { .. } | Self::Denied { .. } | Self::Exhausted { .. } => false,
             Self::NotRunning { .. } | Self::Untrusted { .. } => false,
             Self::ContextTooLong { .. } | Self::NoAnswer { .. } | Self::Rejected { .. } | Self::Refused { .. } => false,
         }
@@ -257,7 +267,7 @@ impl ProviderError {
             Self::Busy { retry_after, .. }
             | Self::Internal { retry_after, .. }
             | Self::Exhausted { retry_after, .. } => *retry_after,
-            Self::Auth { .. } | Self::SignIn { .. } => None,
+            Self::Auth { .. } | Self::SignIn { .. } | Self::Denied { .. } => None,
             Self::NotRunning { .. } | Self::Untrusted { .. } | Self::Connection { .. } => None,
             Self::ContextTooLong { .. } | Self::NoAnswer { .. } | Self::Rejected { .. } | Self::Refused { .. } => None,
         }
@@ -270,7 +280,7 @@ impl ProviderError {
             Self::Busy { is_rate_limited: false, .. } => ModelFault::Overloaded,
             Self::Exhausted { retry_after: Some(_), .. } => ModelFault::QuotaExhausted,
             Self::Exhausted { retry_after: None, .. } => ModelFault::CreditExhausted,
-            Self::Auth { .. } | Self::SignIn { .. } => ModelFault::AccessDenied,
+            Self::Auth { .. } | Self::SignIn { .. } | Self::Denied { .. } => ModelFault::AccessDenied,
             Self::Internal { .. } | Self::Connection { .. } => ModelFault::Unavailable,
             Self::NotRunning { .. } | Self::Untrusted { .. } => ModelFault::Unavailable,
             Self::Refused { .. } => ModelFault::Refused,
@@ -292,7 +302,7 @@ impl ProviderError {
             Self::Untrusted { .. } => Some(
                 "if it is the right server, set SSL_CERT_FILE to a PEM file with the authority that signed it",
             ),
-            Self::NotRunning { hint, .. } | Self::SignIn { hint, .. } | Self::NoAnswer { hint, .. } => {
+            Self::NotRunning { hint, .. } | Self::SignIn { hint, .. } | Self::Denied { hint, .. } => {
                 Some(hint)
             }
             Self::Internal { .. } => {

@@ -52,6 +52,10 @@ const REFUSAL_CODES: &[&str] = &["content_filter", "content_policy_violation"];
 /// How servers say that they cannot hand calls over, in lower case: Ollama and vLLM, 2026-11.
 const NO_TOOLS_WORDS: &[&str] = &["does not support tools", "--enable-auto-tool-choice"];
 
+/// How vendors say in a 403 that the key, the token or the signature is wrong, in lower case. Others mean what is asked for.
+const KEY_WORDS: &[&str] =
+    &["api key", "api_key", "api-key", "token", "credential", "signature", "authentication"];
+
 /// An error as a vendor words it, from a body or from the middle of a stream.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Complaint {
@@ -107,6 +111,7 @@ impl Complaint {
         let provider = endpoint.title.clone();
         match kind {
             Kind::Auth => ProviderError::Auth { provider, message: words, hint: Some(key_hint(endpoint)) },
+            Kind::Denied => ProviderError::Denied { provider, message: words, hint: access_hint(endpoint) },
             Kind::Busy => ProviderError::Busy {
                 provider,
                 message: words,
@@ -152,7 +157,9 @@ impl Complaint {
             return Kind::Internal;
         }
         match self.status {
-            401 | 403 => Kind::Auth,
+            401 => Kind::Auth,
+            403 if says(KEY_WORDS) => Kind::Auth,
+            403 => Kind::Denied,
             // Gemini's OpenAI-compatible endpoint answers 400 to a wrong key.
             400 if says(&["api key not valid", "api_key_invalid"]) => Kind::Auth,
             400..=422 if says(NO_TOOLS_WORDS) => Kind::Rejected(Some(Hint::CallsAsText)),
@@ -164,7 +171,8 @@ impl Complaint {
             504 | 524 => Kind::TimedOut,
             400..=499 => Kind::Rejected(None),
             // An error in the middle of a stream has no status, only a code.
-            0 if says(&["authentication_error", "permission_error", "invalid_api_key"]) => Kind::Auth,
+            0 if says(&["authentication_error", "invalid_api_key"]) => Kind::Auth,
+            0 if says(&["permission_error"]) => Kind::Denied,
             0 if says(&["invalid_request", "not_found_error"]) => Kind::Rejected(None),
             _ if says(OVERLOAD_WORDS) => Kind::Busy,
             _ => Kind::Internal,
@@ -188,6 +196,7 @@ impl Complaint {
 
 enum Kind {
     Auth,
+    Denied,
     Busy,
     Internal,
     TimedOut,
@@ -260,6 +269,16 @@ fn key_hint(endpoint: &Endpoint) -> String {
     }
 }
 
+fn access_hint(endpoint: &Endpoint) -> String {
+    match &endpoint.signer {
+        Some(signer) => signer.hint(),
+        None => format!(
+            "check at {} that your account may use this model from where you are, or name another model with `--model`",
+            endpoint.title
+        ),
+    }
+}
+
 /// An answer that points elsewhere. It is not followed, because the key must not reach another origin.
 pub(crate) fn redirected(endpoint: &Endpoint, status: u16, target: Option<&str>) -> ProviderError {
     let target = clip::head(target.unwrap_or("an unknown address"), 200);
@@ -325,6 +344,7 @@ mod tests {
         match error {
             ProviderError::Auth { .. } => "auth",
             ProviderError::SignIn { .. } => "sign-in",
+            ProviderError::Denied { .. } => "denied",
             ProviderError::Busy { .. } => "busy",
             ProviderError::Exhausted { .. } => "exhausted",
             ProviderError::Internal { .. } => "internal",

@@ -200,6 +200,7 @@ fn asked_wait(error: &ProviderError) -> Option<Duration> {
         ProviderError::Busy { retry_after, .. } | ProviderError::Internal { retry_after, .. } => *retry_after,
         ProviderError::Auth { .. }
         | ProviderError::SignIn { .. }
+        | ProviderError::Denied { .. }
         | ProviderError::Exhausted { .. }
         | ProviderError::NotRunning { .. }
         | ProviderError::Untrusted { .. }
@@ -229,6 +230,7 @@ fn noted(error: ProviderError, note: &str) -> ProviderError {
         }
         lasting @ (ProviderError::Auth { .. }
         | ProviderError::SignIn { .. }
+        | ProviderError::Denied { .. }
         | ProviderError::Exhausted { .. }
         | ProviderError::NotRunning { .. }
         | ProviderError::Untrusted { .. }

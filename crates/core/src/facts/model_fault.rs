@@ -13,7 +13,7 @@ pub enum ModelFault {
     QuotaExhausted,
     /// The account has no credit left.
     CreditExhausted,
-    /// The key was refused.
+    /// The key was refused, or the account may not ask this.
     AccessDenied,
     /// The vendor's content policy: the model did not answer this conversation.
     Refused,
@@ -51,7 +51,7 @@ impl ModelFault {
             Self::RateLimited => "is at its rate limit",
             Self::QuotaExhausted => "has no quota left",
             Self::CreditExhausted => "has no credit left",
-            Self::AccessDenied => "refused the key",
+            Self::AccessDenied => "denied access",
             Self::Refused => "refused to answer",
             Self::Unavailable => "is not available",
         }

@@ -140,6 +140,7 @@ fn broken_calls_are_answered_and_the_loop_goes_on() {
 fn a_refused_key_and_a_rejected_request_are_asked_once() {
     let table = [
         (401, "error: OpenAI refused the key: "),
+        (403, "error: OpenAI denies access: "),
         (400, "error: OpenAI rejected the request: "),
         (404, "error: OpenAI rejected the request: "),
     ];

@@ -59,6 +59,7 @@ fn kind(error: &ProviderError) -> &'static str {
     match error {
         ProviderError::Auth { .. } => "auth",
         ProviderError::SignIn { .. } => "sign-in",
+        ProviderError::Denied { .. } => "denied",
         ProviderError::Busy { .. } => "busy",
         ProviderError::Internal { .. } => "internal",
         ProviderError::NotRunning { .. } => "not running",
@@ -102,7 +103,10 @@ async fn check(timeouts: Timeouts, table: Vec<(&str, Vec<Act>, &str)>) {
 async fn answers_are_sorted_by_who_can_act() {
     let table = [
         (401, r#"{"error":{"message":"Incorrect API key provided: sk-very-secret"}}"#, "auth"),
-        (403, "", "auth"),
+        (403, "", "denied"),
+        (403, r#"{"message":"You don't have access to the model with the specified model ID."}"#, "denied"),
+        (403, r#"{"message":"The security token included in the request is expired"}"#, "auth"),
+        (403, r#"{"error":{"message":"Your API key was reported as leaked."}}"#, "auth"),
         (
             400,
             r#"[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key."}}]"#,
