@@ -431,7 +431,8 @@ pub fn connection(app: &App, config: &Config, vendor: &Vendor, flag: Option<&str
     let timeouts = Some(file.timeouts.over(config.user.timeouts).in_place_of(usual));
     let (effort, cache_ttl) = (config.effective().effort, file.cache_ttl.unwrap_or_default());
     let variables = variables(app, vendor, &file);
-    Connection { base_url, key, variables, timeouts, effort, cache_ttl, ..Connection::default() }
+    let account = config.account().map(str::to_owned);
+    Connection { base_url, key, account, variables, timeouts, effort, cache_ttl, ..Connection::default() }
 }
 
 /// What a cloud is signed in to with; nothing for any other vendor.

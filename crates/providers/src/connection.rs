@@ -9,6 +9,8 @@ pub struct Connection {
     pub base_url: Option<String>,
     /// `None` for servers that want none.
     pub key: Option<Key>,
+    /// Whose key it is, where the user has several.
+    pub account: Option<String>,
     /// What the address of a cloud is made of, and how it is signed in to where there is no key.
     pub variables: Variables,
     /// Whether the reply comes piece by piece.
@@ -28,6 +30,7 @@ impl Default for Connection {
         Self {
             base_url: None,
             key: None,
+            account: None,
             variables: Variables::default(),
             stream: true,
             timeouts: None,

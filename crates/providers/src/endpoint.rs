@@ -18,8 +18,10 @@ pub(crate) struct Endpoint {
     /// Without a slash at the end; paths of the wire are appended.
     pub base_url: String,
     pub key: Option<Key>,
-    /// Named in the hint when the key is refused.
+    /// Named in the hint when the key is refused, if there is no account.
     pub key_variable: Option<&'static str>,
+    /// Whose key it is, where the user has several.
+    pub account: Option<String>,
     /// The command that starts it, where it runs on this machine.
     pub start: Option<&'static str>,
     pub quirks: Quirks,
@@ -51,6 +53,7 @@ impl Endpoint {
             base_url: if vendor.sign_in.is_some() { base_url } else { full(&base_url, vendor.wire) },
             key: connection.key.clone(),
             key_variable: vendor.key_variable,
+            account: connection.account.clone(),
             start: vendor.start,
             quirks,
             sign_in: vendor.sign_in,

@@ -256,6 +256,13 @@ fn key_hint(endpoint: &Endpoint) -> String {
     if let Some(signer) = &endpoint.signer {
         return signer.hint();
     }
+    if let Some(account) = &endpoint.account {
+        let (title, name) = (&endpoint.title, &endpoint.name);
+        return format!(
+            "check the key of the account `{account}` for {title}: `haft login status` shows its source, and \
+             `haft login {name} --account {account}` saves another one"
+        );
+    }
     match (&endpoint.key_variable, &endpoint.key) {
         (Some(variable), None) => format!(
             "set {variable} to a key of {}, or save one with `haft login {}`",

@@ -83,6 +83,7 @@ pub async fn is_listening(base_url: &str) -> bool {
         base_url: base_url.trim_end_matches('/').to_owned(),
         key: None,
         key_variable: None,
+        account: None,
         start: None,
         quirks: Quirks::NONE,
         sign_in: None,

@@ -4,7 +4,7 @@ use crate::kit::{
     project::Project,
     serving::Serving,
     terminal::{Terminal, poll},
-    vendor::VendorServer,
+    vendor::{Asked, VendorServer},
     wire::{Act, WireServer, answer},
 };
 use serde_json::{Value, json};
@@ -211,6 +211,20 @@ fn another_account_goes_on_where_the_first_one_has_no_credit() {
         without.code == 2 && without.err.contains("the account `work` has no API key for Mistral"),
         "{without:?}"
     );
+}
+
+#[test]
+fn a_refused_key_of_an_account_is_named_by_its_account() {
+    let refuses = |_: &Asked| Reply(401, "application/json", json!({"error": "bad key"}).to_string());
+    let (place, server) = (Place::new(), VendorServer::start(refuses));
+    place.configure(&format!(
+        "[vendors.openai]\nbase_url = \"{}\"\n[accounts.work]\nkeys = {{ openai = \"{WORK}\" }}\n",
+        server.base_url
+    ));
+    let ran = place.run(&["run", "--model", "openai@work/gpt-5", "go"]);
+    assert!(ran.code == 1 && ran.err.contains("the key of the account `work` for OpenAI"), "{ran:?}");
+    assert!(ran.err.contains("`haft login openai --account work`"), "{ran:?}");
+    assert!(!ran.err.contains("OPENAI_API_KEY"), "{ran:?}");
 }
 
 #[test]
