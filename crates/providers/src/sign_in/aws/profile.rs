@@ -79,18 +79,26 @@ impl Profile {
     }
 }
 
-/// The settings of the sections that have one of these names. What is indented belongs to the setting above it, and is
-/// not read.
+/// The settings of the sections that have one of these names. A line that is indented further than the setting above it
+/// belongs to that setting, and is not read; a setting itself may be indented.
 fn section(text: &str, names: &[&str]) -> BTreeMap<String, String> {
-    let (mut settings, mut is_inside) = (BTreeMap::new(), false);
-    for line in text.lines().filter(|line| !line.starts_with(['#', ';', ' ', '\t'])) {
+    let (mut settings, mut is_inside, mut indent_above) = (BTreeMap::new(), false, None);
+    for line in text.lines() {
+        let (indent, line) = (line.len() - line.trim_start().len(), line.trim());
+        if line.is_empty() || line.starts_with(['#', ';']) || indent_above.is_some_and(|above| indent > above)
+        {
+            continue;
+        }
         if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
             let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
-            is_inside = names.contains(&name.as_str());
-        } else if let Some((name, value)) = line.split_once('=').filter(|_| is_inside) {
+            (is_inside, indent_above) = (names.contains(&name.as_str()), None);
+        } else if let Some((name, value)) = line.split_once('=') {
+            indent_above = Some(indent);
             // A comment within a line begins behind white space.
             let value = value.split(" #").next().unwrap_or_default().split(" ;").next().unwrap_or_default();
-            settings.insert(name.trim().to_lowercase(), value.trim().to_owned());
+            if is_inside {
+                settings.insert(name.trim().to_lowercase(), value.trim().to_owned());
+            }
         }
     }
     settings
@@ -103,12 +111,14 @@ mod tests {
     #[test]
     fn sections_are_read_as_the_tools_of_aws_do() {
         let text = "# mine\n[default]\nregion = us-east-1 # near\ns3 =\n  region = no\n\n[ profile  dev ]\nRegion=eu-west-1\n\
-                    credential_process = \"/opt/a b\" --x=1\n[sso-session dev]\nregion = no\n";
+                    credential_process = \"/opt/a b\" --x=1\n[sso-session dev]\nregion = no\n\
+                    [indented]\n  region = eu-north-1\n\n  s3 =\n    region = no\n  # mine\n  output = json\n";
         type Row<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)]);
-        let table: [Row<'_>; 3] = [
+        let table: [Row<'_>; 4] = [
             (&["default"], &[("region", "us-east-1"), ("s3", "")]),
             (&["profile dev"], &[("credential_process", "\"/opt/a b\" --x=1"), ("region", "eu-west-1")]),
             (&["dev"], &[]),
+            (&["indented"], &[("output", "json"), ("region", "eu-north-1"), ("s3", "")]),
         ];
         for (names, expected) in table {
             let found = section(text, names);

@@ -187,12 +187,12 @@ fn a_tool_round_over_converse_with_signed_requests() {
 #[test]
 fn keys_come_from_where_the_tools_of_aws_find_them() {
     let profile = format!(
-        "[dev]\naws_access_key_id = AKIA2\naws_secret_access_key = {SECRET}\naws_session_token = {}\n",
+        "[dev]\n  aws_access_key_id = AKIA2\n  aws_secret_access_key = {SECRET}\n  aws_session_token = {}\n",
         TOKENS[0]
     );
     let cloud = bedrock(SECRET, TOKENS[0]);
     let place = Place::new();
-    files(&place, &profile, "[profile dev]\nregion = eu-central-1\n");
+    files(&place, &profile, "[profile dev]\n  s3 =\n    region = no\n  region = eu-central-1\n");
     works(&place, &[("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", &cloud.url), ("AWS_PROFILE", "dev")]);
     // The configuration names the profile.
     place.configure("[vendors.bedrock]\nprofile = \"dev\"\n");
