@@ -37,6 +37,8 @@ const FULL: &str = "AWS_CONTAINER_CREDENTIALS_FULL_URI";
 /// For how long the machine's own server lets itself be asked, in seconds.
 const SESSION_SECONDS: &str = "21600";
 
+const PROFILE_HINT: &str = "`aws configure list-profiles` lists the profiles; set AWS_PROFILE to one of them";
+
 /// `given` is another address, such as that of a VPC endpoint; otherwise it is that of the region.
 pub(super) fn address(given: Option<&str>, variables: &Variables) -> Result<String, Missing> {
     let region = region(variables)?;
@@ -46,11 +48,19 @@ pub(super) fn address(given: Option<&str>, variables: &Variables) -> Result<Stri
 
 fn region(variables: &Variables) -> Result<String, Missing> {
     let set = variables.get("AWS_REGION").or_else(|| variables.get("AWS_DEFAULT_REGION")).map(str::to_owned);
-    set.or_else(|| Profile::read(variables).get("region").map(str::to_owned)).ok_or_else(|| {
-        Missing::new(
-            "the region for Amazon Bedrock is not known",
-            "set AWS_REGION, `region` in your AWS profile, or `region` in `[vendors.bedrock]`",
-        )
+    if let Some(region) = set {
+        return Ok(region);
+    }
+    let profile = Profile::read(variables);
+    profile.get("region").map(str::to_owned).ok_or_else(|| {
+        let unknown = "the region for Amazon Bedrock is not known";
+        match profile.unknown() {
+            Some(why) => Missing::new(format!("{unknown}: {why}"), PROFILE_HINT),
+            None => Missing::new(
+                unknown,
+                "set AWS_REGION, `region` in your AWS profile, or `region` in `[vendors.bedrock]`",
+            ),
+        }
     })
 }
 
@@ -95,7 +105,7 @@ pub(super) fn source(variables: &Variables) -> Result<Source, Missing> {
                 profile.name,
                 profile.absent()
             ),
-            "`aws configure list-profiles` lists the profiles; set AWS_PROFILE to one of them",
+            PROFILE_HINT,
         ));
     }
     if let Some(source) = of_container(variables)? {

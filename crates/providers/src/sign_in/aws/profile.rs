@@ -67,6 +67,13 @@ impl Profile {
         (!line.is_empty()).then_some(Means::Command(line))
     }
 
+    /// That a variable names it, and neither file has it.
+    pub(super) fn unknown(&self) -> Option<String> {
+        let [credentials, config] = self.files.each_ref().map(|file| file.display());
+        let unknown = || format!("neither `{credentials}` nor `{config}` has the profile `{}`", self.name);
+        (self.is_named && self.settings.is_empty()).then(unknown)
+    }
+
     /// That it does not sign in, and where it would.
     pub(super) fn absent(&self) -> String {
         let [credentials, config] = &self.files;

@@ -331,8 +331,9 @@ fn what_is_missing_or_refused_is_told() {
     let far = ("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://keys.example/x");
     let keys = [("AWS_ACCESS_KEY_ID", "AKIA1"), ("AWS_SECRET_ACCESS_KEY", SECRET)];
     type Row<'a> = (Vec<(&'a str, &'a str)>, i32, &'a [&'a str]);
-    let rows: [Row<'_>; 6] = [
+    let rows: [Row<'_>; 7] = [
         (vec![path], 2, &["the region for Amazon Bedrock is not known", "set AWS_REGION"]),
+        (vec![path, ("AWS_PROFILE", "nope")], 2, &["has the profile `nope`", "aws configure list-profiles"]),
         (at(&cloud, &[path]), 2, &["there is no sign-in to Amazon Bedrock", "`haft login bedrock`"]),
         (
             at(&cloud, &[path, ("AWS_PROFILE", "nope")]),
