@@ -59,7 +59,7 @@ pub use message::{
     CallId, Document, Image, Message, Part, StopReason, ToolCall, Usage, arguments_in_brief, text_of,
 };
 pub use policy::{FollowedLink, Links, Mode, Policy, Readable, Rule, Ruling, Verdict, is_gits_own};
-pub use provider::{AnswerForm, Delta, Provider, ProviderError, Request, TimedOut};
+pub use provider::{AnswerForm, Delta, Provider, ProviderError, Request, TimedOut, UnreadableReply};
 pub use relocated::relocated;
 pub use reply::Reply;
 pub use secret::Secrets;

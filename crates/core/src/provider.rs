@@ -166,6 +166,9 @@ pub enum ProviderError {
         message: String,
         /// What the vendor asked for.
         retry_after: Option<Duration>,
+        /// For the log.
+        #[source]
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
     /// A server on this machine that was not started. Asking again does not start it.
     #[error("{provider} cannot be reached: nothing listens at {address}")]
@@ -239,6 +242,12 @@ pub const REFUSED_HINT: &str =
 #[error("no answer in time")]
 pub struct TimedOut;
 
+/// The source of a [`ProviderError::Connection`] or a [`ProviderError::Internal`] where the server answered, but not with a
+/// reply that can be read. The next answer is often the same, and may be paid for.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer is no reply that can be read")]
+pub struct UnreadableReply;
+
 impl ProviderError {
     /// Returns whether the server took the request and said nothing in time. It may charge for it.
     pub fn is_timed_out(&self) -> bool {
@@ -247,7 +256,10 @@ impl ProviderError {
             Self::Connection { source: None, .. } | Self::Busy { .. } | Self::Internal { .. } => false,
             Self::Auth { .. } | Self::SignIn { .. } | Self::Denied { .. } | Self::Exhausted { .. } => false,
             Self::NotRunning { .. } | Self::Untrusted { .. } => false,
-            Self::ContextTooLong { .. } | Self::NoAnswer { .. } | Self::Rejected { .. } | Self::Refused { .. } => false,
+            Self::ContextTooLong { .. }
+            | Self::NoAnswer { .. }
+            | Self::Rejected { .. }
+            | Self::Refused { .. } => false,
         }
     }
 
@@ -257,7 +269,10 @@ impl ProviderError {
             Self::Busy { .. } | Self::Internal { .. } | Self::Connection { .. } => true,
             Self::Auth { .. } | Self::SignIn { .. } | Self::Denied { .. } | Self::Exhausted { .. } => false,
             Self::NotRunning { .. } | Self::Untrusted { .. } => false,
-            Self::ContextTooLong { .. } | Self::NoAnswer { .. } | Self::Rejected { .. } | Self::Refused { .. } => false,
+            Self::ContextTooLong { .. }
+            | Self::NoAnswer { .. }
+            | Self::Rejected { .. }
+            | Self::Refused { .. } => false,
         }
     }
 
@@ -269,7 +284,10 @@ impl ProviderError {
             | Self::Exhausted { retry_after, .. } => *retry_after,
             Self::Auth { .. } | Self::SignIn { .. } | Self::Denied { .. } => None,
             Self::NotRunning { .. } | Self::Untrusted { .. } | Self::Connection { .. } => None,
-            Self::ContextTooLong { .. } | Self::NoAnswer { .. } | Self::Rejected { .. } | Self::Refused { .. } => None,
+            Self::ContextTooLong { .. }
+            | Self::NoAnswer { .. }
+            | Self::Rejected { .. }
+            | Self::Refused { .. } => None,
         }
     }
 
@@ -302,9 +320,8 @@ impl ProviderError {
             Self::Untrusted { .. } => Some(
                 "if it is the right server, set SSL_CERT_FILE to a PEM file with the authority that signed it",
             ),
-            Self::NotRunning { hint, .. } | Self::SignIn { hint, .. } | Self::Denied { hint, .. } => {
-                Some(hint)
-            }
+            Self::NotRunning { hint, .. } | Self::SignIn { hint, .. } => Some(hint),
+            Self::Denied { hint, .. } | Self::NoAnswer { hint, .. } => Some(hint),
             Self::Internal { .. } => {
                 Some("the provider has a fault: try again later, or use another model with `--model`")
             }

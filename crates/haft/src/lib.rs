@@ -136,7 +136,7 @@ pub mod types {
         ReplyForm, Report, Resource, ResultObject, Rewind, Sampled, Sampler, SamplingError, SamplingRequest,
         Sandbox, Secrets, SessionOpened, SessionSetup, Severity, Shown, Spending, StepStatus, SubagentRun,
         Subagents, Summarizer, TaskOutput, TaskState, TestFailure, TestRun, TimedOut, Tracking, UndoCalls,
-        Unread, Verdict, View, Wording, WorkspaceMount,
+        Unread, UnreadableReply, Verdict, View, Wording, WorkspaceMount,
         call_form::Tag,
         call_form::grammar::Rules,
         clip::Clipped,

@@ -10,6 +10,8 @@ pub(crate) struct Answer {
     /// Media type without its parameters, in lower case; empty if there is none.
     pub media_type: String,
     pub retry_after: Option<Duration>,
+    /// Whether the server says that asking again does not help (`x-should-retry` of Anthropic and OpenAI).
+    pub is_final: bool,
     pub location: Option<String>,
     /// What the clock of the server says.
     pub date: Option<SystemTime>,

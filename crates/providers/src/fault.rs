@@ -4,7 +4,7 @@ use crate::{
     json,
     reset::{self, skew},
 };
-use haft_core::{ProviderError, TimedOut, clip};
+use haft_core::{ProviderError, TimedOut, UnreadableReply, clip};
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
 
@@ -49,6 +49,11 @@ const QUOTA_WORDS: &[&str] = &["usage_limit_reached", "usage_not_included"];
 /// Codes of errors in which a filter stopped the prompt: Azure OpenAI ("Content filtering", 2026-11), and OpenAI.
 const REFUSAL_CODES: &[&str] = &["content_filter", "content_policy_violation"];
 
+/// The model wrote a call that its vendor could not read; asked again, it may write another. Groq, and Gemini's reasons why
+/// a reply ended.
+const UNREADABLE_WORDS: &[&str] =
+    &["tool_use_failed", "malformed_function_call", "unexpected_tool_call", "malformed_response"];
+
 /// How servers say that they cannot hand calls over, in lower case: Ollama and vLLM, 2026-11.
 const NO_TOOLS_WORDS: &[&str] = &["does not support tools", "--enable-auto-tool-choice"];
 
@@ -69,6 +74,8 @@ pub(crate) struct Complaint {
     pub retry_after: Option<Duration>,
     /// Whether a quota of a day is used up.
     pub is_daily: bool,
+    /// Whether the server says that asking again does not help.
+    pub is_final: bool,
 }
 
 impl Complaint {
@@ -101,7 +108,7 @@ impl Complaint {
         let status = ["code", "status_code", "status"].iter().find_map(|field| json::count(&error[field]));
         let status = status.and_then(|status| u16::try_from(status).ok()).unwrap_or(0);
         let (retry_after, is_daily) = (reset::in_body(error, SystemTime::now()), reset::is_daily(error));
-        Self { status, code, message, retry_after, is_daily }
+        Self { status, code, message, retry_after, is_daily, is_final: false }
     }
 
     /// Who can act on it.
@@ -124,9 +131,18 @@ impl Complaint {
                 hint: Some(Hint::Pay.text(endpoint)),
                 retry_after: self.retry_after,
             },
-            Kind::Internal => {
-                ProviderError::Internal { provider, message: words, retry_after: self.retry_after }
-            }
+            Kind::Internal => ProviderError::Internal {
+                provider,
+                message: words,
+                retry_after: self.retry_after,
+                source: None,
+            },
+            Kind::Unreadable => ProviderError::Internal {
+                provider,
+                message: words,
+                retry_after: None,
+                source: Some(UnreadableReply.into()),
+            },
             Kind::TimedOut => {
                 ProviderError::Connection { provider, message: words, source: Some(TimedOut.into()) }
             }
@@ -143,7 +159,8 @@ impl Complaint {
     fn kind(&self) -> Kind {
         let said = format!("{} {}", self.code, self.message).to_lowercase();
         let says = |phrases: &[&str]| phrases.iter().any(|phrase| said.contains(phrase));
-        if self.is_daily || self.status == 402 || says(BILLING_WORDS) || says(QUOTA_WORDS) {
+        let is_used_up = self.is_daily || self.status == 429 && self.is_final;
+        if is_used_up || self.status == 402 || says(BILLING_WORDS) || says(QUOTA_WORDS) {
             return Kind::Exhausted;
         }
         if !matches!(self.status, 401 | 403 | 429) && (self.status == 413 || says(TOO_LONG_WORDS)) {
@@ -152,9 +169,8 @@ impl Complaint {
         if matches!(self.status, 0 | 400) && REFUSAL_CODES.iter().any(|code| self.code.contains(code)) {
             return Kind::Refused;
         }
-        // Groq's model wrote a call that Groq could not read; asked again, it writes another.
-        if says(&["tool_use_failed"]) {
-            return Kind::Internal;
+        if says(UNREADABLE_WORDS) {
+            return Kind::Unreadable;
         }
         match self.status {
             401 => Kind::Auth,
@@ -199,6 +215,7 @@ enum Kind {
     Denied,
     Busy,
     Internal,
+    Unreadable,
     TimedOut,
     TooLong,
     Refused,

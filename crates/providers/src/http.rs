@@ -31,10 +31,11 @@ pub(crate) async fn accept(endpoint: &Endpoint, answer: Answer) -> Result<Answer
         200..=299 => Ok(answer),
         300..=399 => Err(fault::redirected(endpoint, answer.status, answer.location.as_deref())),
         status => {
-            let retry_after = answer.retry_after;
+            let (retry_after, is_final) = (answer.retry_after, answer.is_final);
             let (body, _) = gather(answer.bytes, MAX_ERROR_BODY).await;
             let body = String::from_utf8_lossy(&body);
-            let error = fault::Complaint::of_body(status, &body, retry_after).sort(endpoint);
+            let complaint = fault::Complaint::of_body(status, &body, retry_after);
+            let error = fault::Complaint { is_final, ..complaint }.sort(endpoint);
             Err(fault::with_clock(error, endpoint, answer.date))
         }
     }
@@ -105,6 +106,7 @@ fn answer(endpoint: Endpoint, response: Response) -> Answer {
         status: response.status().as_u16(),
         media_type,
         retry_after,
+        is_final: header("x-should-retry").as_deref() == Some("false"),
         location: header("location"),
         date: header("date").and_then(|date| httpdate::parse_http_date(&date).ok()),
         bytes: response

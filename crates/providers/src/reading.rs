@@ -5,7 +5,7 @@ use crate::{
     parser::{self, Fault, Parser},
     sse::{Event, Events, MAX_EVENT},
 };
-use haft_core::{Delta, ProviderError};
+use haft_core::{Delta, ProviderError, UnreadableReply};
 use std::mem;
 
 /// So much may come without saying anything (comments, pings, events that mean nothing).
@@ -130,7 +130,7 @@ impl Reading {
         let stop = self.parser.finish(out);
         if self.broken > 0 && (!self.has_said || self.has_calls) {
             // What was lost may have been a part of a call, and the rest of it may still read like a whole one.
-            return Err(endpoint.broken("the server sent something that is not JSON"));
+            return Err(endpoint.broken_by("the server sent something that is not JSON", UnreadableReply));
         }
         if self.bytes == 0 {
             return Err(endpoint.broken("the server sent an empty response"));

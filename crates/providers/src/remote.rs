@@ -11,7 +11,7 @@ use crate::{
 };
 use async_stream::try_stream;
 use futures::{Stream, StreamExt, stream::BoxStream};
-use haft_core::{Delta, Provider, ProviderError, Request};
+use haft_core::{Delta, Provider, ProviderError, Request, UnreadableReply};
 use std::sync::Arc;
 
 /// A provider for `vendor`. Nothing is sent before the first request, and every fault of the network is
@@ -143,8 +143,8 @@ fn refuse_pages(endpoint: &Endpoint, answer: &Answer) -> Result<(), ProviderErro
     match may_be_a_reply {
         true => Ok(()),
         false => {
-            Err(endpoint
-                .broken(&format!("the server answered with {media_type}, which is not an event stream")))
+            let what = format!("the server answered with {media_type}, which is not an event stream");
+            Err(endpoint.broken_by(&what, UnreadableReply))
         }
     }
 }

@@ -109,6 +109,7 @@ impl Exchange {
             Ok(bytes)
         });
         Answer {
+            is_final: false,
             status: self.status,
             media_type: self.media_type,
             retry_after: self.retry_after,

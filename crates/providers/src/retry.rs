@@ -1,6 +1,6 @@
 //! Asks again when asking again may help: a provider around a provider.
 use futures::{StreamExt, stream::BoxStream};
-use haft_core::{Delta, Provider, ProviderError, Request, StopReason};
+use haft_core::{Delta, Provider, ProviderError, Request, StopReason, UnreadableReply};
 use std::{error::Error, sync::Arc, time::Duration};
 use tokio::time::sleep;
 
@@ -11,6 +11,8 @@ const MAX_REQUESTS: u32 = 8;
 const MAX_REFUSED: u32 = 5;
 /// Where the server took the request and said nothing in time: each request may have been paid for.
 const MAX_TIMED_OUT: u32 = 3;
+/// Where the server answered with something that is no reply: a page, or a call that the vendor could not read.
+const MAX_UNREADABLE: u32 = 3;
 /// If the host name cannot be resolved. A resolver may be down for a moment; a misspelled name stays unknown.
 const MAX_UNKNOWN: u32 = 2;
 /// At most so much waiting for one reply.
@@ -185,6 +187,7 @@ fn most_requests(error: &ProviderError) -> u32 {
     match () {
         () if causes().filter_map(|cause| cause.downcast_ref()).any(is_refused) => MAX_REFUSED,
         () if error.is_timed_out() => MAX_TIMED_OUT,
+        () if causes().any(|cause| cause.is::<UnreadableReply>()) => MAX_UNREADABLE,
         () if causes().any(says_unknown) => MAX_UNKNOWN,
         () => MAX_REQUESTS,
     }
@@ -222,8 +225,8 @@ fn noted(error: ProviderError, note: &str) -> ProviderError {
             let message = format!("{message}; {note}");
             ProviderError::Busy { provider, message, retry_after, is_rate_limited }
         }
-        ProviderError::Internal { provider, message, retry_after } => {
-            ProviderError::Internal { provider, message: format!("{message}; {note}"), retry_after }
+        ProviderError::Internal { provider, message, retry_after, source } => {
+            ProviderError::Internal { provider, message: format!("{message}; {note}"), retry_after, source }
         }
         ProviderError::Connection { provider, message, source } => {
             ProviderError::Connection { provider, message: format!("{message}; {note}"), source }
@@ -290,6 +293,7 @@ mod tests {
             (io(std::io::Error::other("dns error: failed to lookup address information")), MAX_UNKNOWN),
             (io(std::io::ErrorKind::ConnectionRefused.into()), MAX_REFUSED),
             (TimedOut.into(), MAX_TIMED_OUT),
+            (UnreadableReply.into(), MAX_UNREADABLE),
             (io(std::io::Error::other("something else")), MAX_REQUESTS),
         ];
         for (source, expected) in table {

@@ -99,6 +99,27 @@ fn what_is_no_whole_reply_is_asked_for_again_and_no_call_of_it_runs() {
     );
 }
 
+// A39, A49: what asking again does not change
+#[test]
+fn what_is_the_same_each_time_is_not_asked_for_often() {
+    let page = answer(200, "content-type: text/html", "<html>log in</html>");
+    let limit =
+        answer(429, &format!("{JSON}\r\nx-should-retry: false"), r#"{"error":{"message":"over the limit"}}"#);
+    let malformed = r#"{"error":{"code":"tool_use_failed","message":"no such call"}}"#;
+    let malformed = answer(400, JSON, malformed);
+    for (scene, count, expected) in [
+        (page, 3, "answered with text/html"),
+        (limit, 1, "over the limit (HTTP 429)"),
+        (malformed, 3, "no such call (HTTP 400)"),
+    ] {
+        let place = Place::new();
+        let server = WireServer::start(vec![vec![scene]]);
+        let ran = turn(&place, &server, &[]);
+        assert_eq!((ran.code, server.requests().len()), (1, count), "{ran:?}");
+        assert!(ran.err.contains(expected), "{ran:?}");
+    }
+}
+
 // A53: in the middle of a reply
 #[test]
 fn an_event_that_is_no_json_is_left_out() {

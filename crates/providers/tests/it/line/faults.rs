@@ -489,6 +489,12 @@ async fn faults_that_pass_are_retried_and_the_text_is_not_doubled() {
             " [busy: OpenAI is busy: slow down (HTTP 429); the server asks to wait 86400 s, which is too long to wait for]",
             1,
         ),
+        (
+            "A39 for good",
+            vec![vec![answer(429, "x-should-retry: false", "{\"error\":\"slow down\"}")], good()],
+            " [exhausted: OpenAI rejected the request: slow down (HTTP 429)]",
+            1,
+        ),
         ("A46", vec![refused, good()], " [auth: OpenAI refused the key: Unauthorized (HTTP 401)]", 1),
     ];
     for (what, scenes, expected, requests) in table {
