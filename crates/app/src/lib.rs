@@ -6,6 +6,7 @@ pub mod agents;
 pub mod attempts;
 pub mod blame;
 mod command_call;
+mod committable;
 pub mod config;
 pub mod diagnosis;
 pub mod eval;
@@ -46,6 +47,7 @@ pub mod usage;
 pub mod users;
 mod workspace_files;
 
+pub use committable::committable;
 pub use failure::{Exit, Failure};
 pub use host::{AppHost, Ceiling};
 pub use mcp_offers::McpOffers;

@@ -7,11 +7,12 @@ use super::{
 };
 use crate::error::{Answer, ApiError, ErrorBody};
 use axum::Json;
+use haft_app::committable;
 use haft_core::{Change, Changed, Command, Entry, Fact, Seq, active_path};
 use haft_engine::Session;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::HashSet, path::PathBuf, sync::Arc};
 use utoipa::ToSchema;
 
 /// Show what became of each file since the session began, line by line
@@ -50,7 +51,8 @@ pub(crate) struct Committed {
 
 /// Commit what a session changed, in the repository of its workspace
 ///
-/// The commit is the person's own: no approval is asked for. It is a call of the tool `git` in the session.
+/// The commit is the person's own: no approval is asked for. It is a call of the tool `git` in the session. Without `paths`,
+/// files are left out that Git ignores or that are its own.
 #[utoipa::path(post, path = "/v1/sessions/{id}/commit", tag = "sessions", request_body = CommitRequest,
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = Committed), (status = "4XX", body = ErrorBody)))]
@@ -61,19 +63,38 @@ pub(crate) async fn commit(
 ) -> Answer<Json<Committed>> {
     let session = resting(&context, &id).await?;
     may_act(&context, &session, "commit").await?;
-    let paths = if paths.is_empty() { changed_paths(&session) } else { paths };
-    if message.trim().is_empty() || paths.is_empty() {
-        return Err(ApiError::wrong("a commit needs a message and a changed file")
-            .suggest("`GET /v1/sessions/{id}/changes` shows the files that the session changed"));
+    if message.trim().is_empty() {
+        return Err(ApiError::wrong("a commit needs a message").suggest("say what was changed in `message`"));
     }
-    let git = async |arguments| call(&session, "git", arguments, "commit").await;
-    git(json!({"action": "add", "paths": paths})).await?;
-    let text = git(json!({"action": "commit", "message": message.trim(), "paths": paths})).await?;
+    let paths = match paths.is_empty() {
+        true => committable_paths(&context, &session).await?,
+        false => paths,
+    };
+    if paths.is_empty() {
+        return Err(ApiError::conflict(
+            "there is nothing to commit: the session changed no file that Git tracks or could add",
+        )
+        .suggest("`GET /v1/sessions/{id}/changes` shows the files that the session changed"));
+    }
+    let arguments = json!({"action": "commit", "message": message.trim(), "paths": paths});
+    let text = call(&session, "git", arguments, "commit").await?;
     Ok(Json(Committed { text }))
 }
 
-fn changed_paths(session: &Session) -> Vec<PathBuf> {
-    changed_in(&session.entries()).into_iter().map(|change| change.path).collect()
+/// The files that the session touched and that Git can commit. Outside of a repository all of them: the call says so.
+async fn committable_paths(context: &Context, session: &Session) -> Answer<Vec<PathBuf>> {
+    let (paths, workspace) = (touched_paths(session), context.hub.find(&session.id().0)?.place.workspace);
+    blocking(move || Ok(committable(&workspace, paths.clone()).unwrap_or(paths))).await
+}
+
+/// Each file in the workspace that the session touched, but for what was undone. One that ended as it began may have been
+/// committed in between.
+fn touched_paths(session: &Session) -> Vec<PathBuf> {
+    let entries = session.entries();
+    let changed = Changed::of(active_path(&entries).iter().map(|entry| &entry.fact));
+    let paths = changed.steps().map(|change| &change.path).filter(|path| path.is_relative());
+    let mut seen = HashSet::new();
+    paths.filter(|path| seen.insert(path.as_path())).cloned().collect()
 }
 
 /// What to publish
@@ -104,11 +125,14 @@ pub(crate) async fn pull_request(
 ) -> Answer<Json<Committed>> {
     let session = resting(&context, &id).await?;
     may_act(&context, &session, "publish").await?;
-    let paths = changed_paths(&session);
-    if title.trim().is_empty() || paths.is_empty() {
+    let touched = touched_paths(&session);
+    if title.trim().is_empty() || touched.is_empty() {
         return Err(ApiError::wrong("a pull request needs a title and a changed file")
             .suggest("`GET /v1/sessions/{id}/changes` shows the files that the session changed"));
     }
+    let paths = committable_paths(&context, &session).await?;
+    // Without paths the tool commits all that was changed. What cannot be committed it leaves out if no other is named.
+    let paths = if paths.is_empty() { touched } else { paths };
     let mut arguments = json!({"title": title.trim(), "paths": paths});
     for (name, value) in [("description", description), ("branch", branch)] {
         if let Some(value) = value.filter(|value| !value.trim().is_empty()) {
@@ -124,8 +148,13 @@ async fn call(session: &Session, name: &str, arguments: serde_json::Value, what:
     let from = haft_present::cursor::next(session);
     session.start(Command::TypedCall { name: name.to_owned(), arguments }).report().await;
     let entries = session.entries_since(Seq(from.0));
+    // Calls that a crash cut off end first.
+    let made = entries.iter().rev().find_map(|entry| match &entry.fact {
+        Fact::Called { made } => Some(&made.id),
+        _ => None,
+    });
     let ended = entries.iter().find_map(|entry| match &entry.fact {
-        Fact::ToolEnded { result, .. } => Some(result),
+        Fact::ToolEnded { call, result, .. } if Some(call) == made => Some(result),
         _ => None,
     });
     match ended {

@@ -1,5 +1,9 @@
 //! [`Publish`] (`publish`): commits what was changed, pushes the branch and opens a pull request.
-use super::{Action, open, push, repository::Repository};
+use super::{
+    Action, open, push,
+    repository::Repository,
+    work::{Untracked, commit_paths},
+};
 use crate::{github, settings::PublishSettings};
 use haft_core::{Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
@@ -118,31 +122,41 @@ fn amounts(commits: usize, files: usize) -> String {
     format!("{commits} {}, {files} {}", word(commits, "commit", "commits"), word(files, "file", "files"))
 }
 
-/// Uncommitted changes of `paths`, or all where there are none.
+/// Commits the uncommitted changes of `paths`, or all where there are none.
 async fn commit(
     repository: &Repository,
     title: &str,
     body: Option<&str>,
     paths: &[PathBuf],
 ) -> Result<(), ToolError> {
-    let scope = repository.scope(paths);
-    let with_scope = |words: &[&str]| -> Vec<OsString> {
-        words.iter().map(OsString::from).chain(scope.iter().cloned()).collect()
-    };
-    repository.must(with_scope(&["add", "--all"])).await?;
-    let only = if paths.is_empty() { &[][..] } else { &scope[..] };
-    let words = ["diff", "--cached", "--quiet", "--no-ext-diff"].map(OsString::from);
-    let nothing = repository.git(words.into_iter().chain(only.iter().cloned())).await?.ok;
-    if nothing {
+    if !paths.is_empty() && uncommitted(repository, paths).await?.is_empty() {
         return Ok(());
     }
     let message = match body.map(str::trim).filter(|body| !body.is_empty()) {
         Some(body) => format!("{title}\n\n{body}"),
         None => title.to_owned(),
     };
-    let words = ["commit", "--quiet", "--no-verify", "--no-gpg-sign"].map(OsString::from);
-    let words = words.into_iter().chain([format!("--message={message}").into()]).chain(only.iter().cloned());
-    repository.must(words).await.map(|_| ())
+    let mut words: Vec<_> = ["commit", "--quiet", "--no-verify", "--no-gpg-sign"].map(OsString::from).into();
+    words.push(format!("--message={message}").into());
+    let answer = match paths {
+        [] => {
+            let all = ["add", "--all"].map(OsString::from);
+            repository.must(all.into_iter().chain(repository.scope(paths))).await?;
+            if repository.git(["diff", "--cached", "--quiet", "--no-ext-diff"]).await?.ok {
+                return Ok(());
+            }
+            repository.git(words).await?
+        }
+        paths => commit_paths(repository, words, paths, Untracked::InFolders).await?,
+    };
+    if answer.ok { Ok(()) } else { Err(answer.error()) }
+}
+
+/// What `git status` says of `paths`, or of all where there are none.
+async fn uncommitted(repository: &Repository, paths: &[PathBuf]) -> Result<String, ToolError> {
+    let words = ["status", "--porcelain"].map(OsString::from);
+    let said = repository.must(words.into_iter().chain(repository.scope(paths))).await?.stdout;
+    Ok(said.trim().to_owned())
 }
 
 fn refused(why: impl std::fmt::Display) -> ToolError {
@@ -160,9 +174,7 @@ async fn has_changes(
     paths: &[PathBuf],
 ) -> Result<bool, ToolError> {
     let same = repository.git(["diff", "--quiet", "--no-ext-diff", &branches.start, "HEAD"]).await?.ok;
-    let words = ["status", "--porcelain"].map(OsString::from);
-    let uncommitted = repository.must(words.into_iter().chain(repository.scope(paths))).await?.stdout;
-    Ok(!same || !uncommitted.trim().is_empty())
+    Ok(!same || !uncommitted(repository, paths).await?.is_empty())
 }
 
 /// The branch to publish, which is the current one unless another one is to be made, and the one to compare it with, which

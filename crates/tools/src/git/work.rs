@@ -2,10 +2,14 @@
 use super::{
     Args,
     look::{self, words},
-    repository::{Answer, Repository},
+    repository::{Answer, Repository, refused},
 };
 use haft_core::{ToolError, ToolErrorKind, ToolOutput};
 use serde_json::json;
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 pub(super) async fn add(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
     let mut words = words(["add"]);
@@ -25,12 +29,12 @@ pub(super) async fn commit(repository: &Repository, args: &Args) -> Result<ToolO
         words(["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-verbose", "--no-status"]);
     words.extend(args.options.iter().map(Into::into));
     words.extend(args.message.iter().map(|message| format!("--message={message}").into()));
-    if !args.paths.is_empty() {
-        words.extend(repository.scope(&args.paths));
-    }
-    let answer = repository.git(words).await?;
+    let answer = match args.paths.as_slice() {
+        [] => repository.git(words).await?,
+        paths => commit_paths(repository, words, paths, Untracked::Named).await?,
+    };
     if !answer.ok {
-        return Err(not_committed(repository, &answer).await);
+        return Err(not_committed(repository, &answer, &args.paths).await);
     }
     let format = "--format=%H%x1f%h%x1f%s";
     let last = ["log", "-1", format, "--shortstat", "--no-show-signature", "--no-ext-diff", "--no-textconv"];
@@ -48,7 +52,73 @@ pub(super) async fn commit(repository: &Repository, args: &Args) -> Result<ToolO
     Ok(ToolOutput::text(text.trim_end()).show(shown).details(details))
 }
 
-async fn not_committed(repository: &Repository, answer: &Answer) -> ToolError {
+/// Which files that Git does not track yet are committed.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Untracked {
+    /// Those that a path names, and not all in a folder that one names, like `git commit`.
+    Named,
+    /// Also those in folders.
+    InFolders,
+}
+
+/// Commits `paths` alone, with files that Git does not track yet. If that fails, those do not stay staged.
+pub(super) async fn commit_paths(
+    repository: &Repository,
+    mut words: Vec<OsString>,
+    paths: &[PathBuf],
+    which: Untracked,
+) -> Result<Answer, ToolError> {
+    let added = untracked(repository, paths, which).await?;
+    let scope = repository.scope(&added);
+    if !added.is_empty() {
+        repository.must(["add".into()].into_iter().chain(scope.clone())).await?;
+    }
+    words.extend(repository.scope(paths));
+    let answer = repository.git(words).await?;
+    if !answer.ok && !added.is_empty() {
+        let back = ["reset", "--quiet"].map(OsString::from);
+        let _the_error_of_the_commit_counts = repository.git(back.into_iter().chain(scope)).await;
+    }
+    Ok(answer)
+}
+
+/// Those of `paths` that Git does not track yet.
+async fn untracked(
+    repository: &Repository,
+    paths: &[PathBuf],
+    which: Untracked,
+) -> Result<Vec<PathBuf>, ToolError> {
+    let words = ["ls-files", "--others", "--exclude-standard", "-z"].map(OsString::from);
+    let answer = repository.must(words.into_iter().chain(repository.scope(paths))).await?;
+    if answer.truncated {
+        return Err(refused("it has too many files that are not tracked"));
+    }
+    let files: Vec<&Path> = answer.stdout.split_terminator('\0').map(Path::new).collect();
+    let is_untracked = |path: &&PathBuf| {
+        let path = path.strip_prefix(&repository.folder).unwrap_or(path);
+        let path = path.strip_prefix(".").unwrap_or(path);
+        files.iter().any(|file| match which {
+            Untracked::Named => *file == path,
+            Untracked::InFolders => file.starts_with(path),
+        })
+    };
+    Ok(paths.iter().filter(is_untracked).cloned().collect())
+}
+
+async fn not_committed(repository: &Repository, answer: &Answer, paths: &[PathBuf]) -> ToolError {
+    if !paths.is_empty() {
+        let words = ["status", "--porcelain"].map(OsString::from);
+        let changed = repository.must(words.into_iter().chain(repository.scope(paths))).await;
+        let is_known = !answer.stderr.contains("pathspec");
+        if is_known && changed.is_ok_and(|changed| changed.stdout.trim().is_empty()) {
+            return ToolError::new(
+                ToolErrorKind::User,
+                "nothing to commit: the files of `paths` are as in the last commit",
+            )
+            .hint("the action `status` shows what was changed");
+        }
+        return answer.error();
+    }
     let staged = repository.git(["diff", "--cached", "--quiet", "--no-ext-diff"]).await;
     if staged.is_ok_and(|answer| answer.ok) {
         return ToolError::new(ToolErrorKind::User, "cannot commit: nothing is staged")

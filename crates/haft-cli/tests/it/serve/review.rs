@@ -1,5 +1,6 @@
 //! What a session changed is committed and published over HTTP. A real repository, and an API that takes pull requests.
 use crate::kit::{
+    bash,
     project::{Project, git},
     serving::Serving,
 };
@@ -58,6 +59,45 @@ fn what_a_session_changed_becomes_a_commit_and_a_pull_request() {
     );
     let expected = json!({"title": "Say by whom", "head": "by", "base": "main", "body": "As asked."});
     assert_eq!(*project.opened.lock().unwrap(), [expected]);
+}
+
+// H-106
+#[test]
+fn each_turn_is_committed_without_what_git_cannot_commit() {
+    let project = Project::new();
+    let work = project.place.work();
+    project.place.write(".gitignore", "target/\n");
+    git(&work, &["add", "."]);
+    git(&work, &["commit", "--quiet", "-m", "Ignore"]);
+    let first = "echo a >a.txt; mkdir empty target; echo o >target/o; git add a.txt";
+    let second = "rm a.txt; git mv instances.go moved.go; echo b >b.txt";
+    let said = json!({"say": "Done."});
+    let script = project.place.script("two", &[bash(first), said.clone(), bash(second), said]);
+    let words =
+        ["serve", "--listen", "127.0.0.1:0", "--permission", "accept-edits", "--model", script.as_str()];
+    let server = Serving::begin(&project.place, project.haft(&words));
+    let id = server.session("{}");
+    let post = |what: &str, body: serde_json::Value| {
+        server.ask(&format!("POST /v1/sessions/{id}/{what}"), &body.to_string())
+    };
+    let staged = || git(&work, &["diff", "--cached", "--name-only"]);
+    for (title, expected) in
+        [("First", "A\ta.txt"), ("Second", "D\ta.txt\nA\tb.txt\nD\tinstances.go\nA\tmoved.go")]
+    {
+        let ended = post("prompt", json!({"text": "go on", "wait": true}));
+        assert_eq!(ended.json()["outcome"], "finished", "{ended:?}");
+        let committed = post("commit", json!({"message": title}));
+        assert_eq!(committed.status, 200, "{title}: {committed:?}");
+        let files = git(&work, &["show", "--format=%s", "--name-status", "--no-renames"]);
+        assert_eq!((files, staged()), (format!("{title}\n\n{expected}"), String::new()));
+        let again = post("commit", json!({"message": "Again"}));
+        assert!(again.status == 409 && again.body.contains("nothing to commit"), "{title}: {again:?}");
+    }
+    project.place.write("mine.txt", "mine\n");
+    for paths in [json!(["mine.txt", "absent.txt"]), json!(["target/o"]), json!([".git"])] {
+        let refused = post("commit", json!({"message": "x", "paths": paths}));
+        assert_eq!((refused.status, staged()), (409, String::new()), "{paths}: {refused:?}");
+    }
 }
 
 // H-106

@@ -1,0 +1,27 @@
+//! [`committable`]: which files of a session Git can commit.
+use crate::git::said;
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
+
+/// Returns those of `paths`, relative to `workspace`, that the last commit has, or that a commit could add: without Git's own
+/// files, folders, ignored files that Git does not track, and files that are gone. `None` if `workspace` is in no repository.
+#[must_use]
+pub fn committable(workspace: &Path, paths: Vec<PathBuf>) -> Option<Vec<PathBuf>> {
+    let words = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
+    let listed = said(workspace, words)?;
+    // Before the first commit there is none.
+    let committed = said(workspace, ["ls-tree", "-r", "--name-only", "-z", "HEAD"]).unwrap_or_default();
+    let (listed, committed) = (names(&listed), names(&committed));
+    let is_there = |path: &Path| workspace.join(path).symlink_metadata().is_ok();
+    let can_be_committed = |path: &PathBuf| {
+        let name = path.as_path();
+        committed.contains(name) || listed.contains(name) && is_there(name)
+    };
+    Some(paths.into_iter().filter(can_be_committed).collect())
+}
+
+fn names(listed: &str) -> HashSet<&Path> {
+    listed.split_terminator('\0').map(Path::new).collect()
+}
