@@ -12,6 +12,7 @@ pub(crate) mod push;
 pub(crate) mod report;
 pub(crate) mod review;
 pub(crate) mod sessions;
+pub(crate) mod typed;
 pub(crate) mod undo;
 pub(crate) mod uploads;
 pub(crate) mod verify;

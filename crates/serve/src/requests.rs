@@ -2,7 +2,7 @@
 //!
 //! A [`Store`] keeps each key with the request that it came with, the ID of what that request makes, and the answer. Where a
 //! crash came between, the handler finds by [`Keyed`] what was done already: the session has that ID, the prompt stands in
-//! the journal under the key's name.
+//! the journal under the key's name, and what else was done in a session stands behind the position that was kept.
 mod files;
 mod rows;
 
@@ -20,7 +20,8 @@ use axum::{
 };
 use files::Files;
 use futures::{StreamExt, stream};
-use haft_core::SessionId;
+use haft_core::{Entry, SessionId};
+use haft_engine::Session;
 use haft_fleet::{Database, RequestAnswer};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -41,8 +42,11 @@ const STREAM_BUFFER_PIECES: usize = 64;
 /// How long requests with a key may take to keep their answers once the server stops.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// Entries of a session.
+type Entries = [Arc<Entry>];
+
 /// What a handler knows of the key of its request.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Keyed {
     /// Hexadecimal digits that stand for the client and its key.
     pub(crate) name: String,
@@ -50,6 +54,25 @@ pub(crate) struct Keyed {
     pub(crate) id: SessionId,
     /// The request may have been done before, as far as a crash let it.
     pub(crate) is_repeated: bool,
+    keeper: Arc<Keeper>,
+}
+
+impl Keyed {
+    /// The entries before an earlier attempt of the request, and those since, if one was begun.
+    pub(crate) fn earlier<'a>(&self, entries: &'a Entries) -> Option<(&'a Entries, &'a Entries)> {
+        let Keeper::File(taken) = &*self.keeper else { return None };
+        let next = taken.position()?;
+        Some(entries.split_at(entries.partition_point(|entry| entry.seq < next)))
+    }
+}
+
+/// Keeps, before a request does anything in `session`, where its journal ends: what the request does shows from there on.
+pub(crate) async fn begin(key: Option<&Keyed>, session: &Session) -> Answer<()> {
+    match key.map(|key| &*key.keeper) {
+        Some(Keeper::File(taken)) => taken.begin_at(haft_present::cursor::next(session)).await,
+        // A server of a fleet has no sessions of its own.
+        Some(Keeper::Row(_)) | None => Ok(()),
+    }
 }
 
 /// The key of a request, where it has one.
@@ -139,7 +162,7 @@ impl Requests {
     }
 
     /// Does the request, also where its client leaves meanwhile, and keeps the answer.
-    async fn perform(&self, keeper: Keeper, request: Request, next: Next) -> Answer<Response> {
+    async fn perform(&self, keeper: Arc<Keeper>, request: Request, next: Next) -> Answer<Response> {
         let (to, answered) = oneshot::channel();
         self.0.tasks.spawn(async move {
             let (head, body) = next.run(request).await.into_parts();
@@ -196,7 +219,8 @@ async fn answer(requests: &Requests, request: Request, next: Next) -> Answer<Res
         .suggest("take a new key for each request, and the same one only to send that request again")),
         Found::Answered(answer) => Ok(again(answer)),
         Found::Begun { id, is_repeated, keeper } => {
-            head.extensions.insert(Keyed { name, id, is_repeated });
+            let keeper = Arc::new(keeper);
+            head.extensions.insert(Keyed { name, id, is_repeated, keeper: keeper.clone() });
             requests.perform(keeper, Request::from_parts(head, Body::from(body)), next).await
         }
     }

@@ -1,8 +1,8 @@
 //! [`router`]: the routes, and the description that is made of them.
 use crate::{
     api::{
-        Context, attach, commands, completions, jobs, lists, outbox, push, review, sessions, undo, uploads,
-        verify, watch,
+        Context, attach, commands, completions, jobs, lists, outbox, push, review, sessions, typed, undo,
+        uploads, verify, watch,
     },
     crew::Crew,
     error::{ApiError, ErrorBody},
@@ -65,7 +65,7 @@ fn of_sessions() -> OpenApiRouter<Context> {
         .routes(routes!(sessions::fork))
         .routes(routes!(sessions::export))
         .routes(routes!(commands::prompt))
-        .routes(routes!(commands::typed))
+        .routes(routes!(typed::typed))
         .routes(routes!(completions::completions))
         .routes(routes!(commands::approve))
         .routes(routes!(commands::answer))

@@ -2,9 +2,8 @@
 use super::{
     Context,
     body::{Body, Id, IdAndCall},
-    completions::expanded,
     report::{Report, unrecorded},
-    sessions::{may_act, opened, resting},
+    sessions::{opened, resting},
     watch::pending,
 };
 use crate::{
@@ -16,18 +15,13 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use futures::StreamExt;
-use haft_app::{config::serve::Permission, pdf::with_text};
+use haft_app::pdf::with_text;
 use haft_core::{
     AcceptedFile, Answer as Said, CallId, Channel, Command, Entry, Fact, Part, Seq, changed,
     picture::from_base64, waiting_prompts,
 };
 use haft_engine::Session;
-use haft_present::{
-    file_diff::FileDiff,
-    proposal::proposed_text,
-    typed::{COMMANDS, Meant, Typed},
-};
+use haft_present::{file_diff::FileDiff, proposal::proposed_text};
 use serde::{Deserialize, Serialize};
 use std::{collections::HashSet, slice, sync::Arc};
 use utoipa::ToSchema;
@@ -119,109 +113,6 @@ async fn readable(context: &Context, id: &str, command: Command) -> Answer<Comma
         true => Ok(command),
         false => Ok(with_text(command)?),
     }
-}
-
-/// What a person typed
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TypedRequest {
-    /// `/plan PROMPT`, `/goal TEXT --proof COMMAND`, `/memory`, `/undo CALL`, `/redo`, `/outbox`, `#TEXT`, or a saved prompt
-    text: String,
-}
-
-/// What a typed command came to
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct TypedAnswer {
-    /// Session ID
-    session: String,
-    /// First entry of the result: follow `events?from=`
-    from: u64,
-    /// For the person; `null` if there is nothing to say
-    note: Option<String>,
-}
-
-/// Carry out a command that a person typed in place of a prompt
-///
-/// A saved prompt, `/NAME ARGUMENTS`, is sent as the text that it stands for. The other words are those of the terminal: `/plan`, `/goal`, `/memory`, `/undo`, `/redo`, `/outbox`, and `#TEXT`, which proposes a
-/// line for `AGENTS.md`.
-#[utoipa::path(post, path = "/v1/sessions/{id}/typed", tag = "sessions", request_body = TypedRequest,
-    params(("id" = String, Path, description = "ID of a session")),
-    responses((status = ACCEPTED, body = TypedAnswer), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn typed(
-    context: Context,
-    Id(id): Id,
-    Body(TypedRequest { text }): Body<TypedRequest>,
-) -> Answer<Response> {
-    let known = context.hub.find(&id)?;
-    let Some(typed) = Typed::read(&text) else {
-        return saved(&context, &id, &text).await;
-    };
-    if matches!(typed, Typed::Memory) && context.hub.user().is_some_and(|user| !user.role.sees_all()) {
-        // It reads the sessions of all users of the folder.
-        return Err(ApiError::forbidden("`/memory` is for users who see the sessions of all"));
-    }
-    let session = match typed {
-        Typed::Plan(_) => opened(&context, &id).await?,
-        Typed::Goal(_)
-        | Typed::Memory
-        | Typed::Remember(_)
-        | Typed::Undo(_)
-        | Typed::Redo
-        | Typed::Outbox(_) => resting(&context, &id).await?,
-    };
-    let engine = context.hub.engines().get(&known.place).await?;
-    let from = haft_present::cursor::next(&session).0;
-    let Meant { commands, note } = typed.meant(&session, engine.setup()).map_err(ApiError::wrong)?;
-    // They run something without a question.
-    let is_approval = |command: &Command| {
-        matches!(command, Command::SendItem { .. } | Command::TypedCall { .. } | Command::SetGoal { .. })
-    };
-    if commands.iter().any(is_approval) {
-        context.require(Permission::Approve)?;
-    }
-    if commands.iter().any(|command| matches!(command, Command::SendItem { .. } | Command::DropItem { .. })) {
-        may_act(&context, &session, "send or drop an item").await?;
-    }
-    for command in commands {
-        let user = context.hub.user_name();
-        let command = match command {
-            Command::Prompt { parts, channel: by } => {
-                Command::Prompt { parts, channel: by.or_else(|| channel(user, None)) }
-            }
-            command => command.signed(user),
-        };
-        let moves_files = matches!(command, Command::UndoCalls(_) | Command::Redo);
-        let mut turn = session.start(command);
-        turn.recorded().await;
-        if moves_files {
-            while turn.next().await.is_some() {}
-        }
-        if let Some(why) = turn.refusal() {
-            return Err(unrecorded(&session).unwrap_or_else(|| ApiError::conflict(why)));
-        }
-    }
-    let answer = TypedAnswer { session: session.id().0.clone(), from, note };
-    Ok((StatusCode::ACCEPTED, Json(answer)).into_response())
-}
-
-/// Sends the prompt that a saved one stands for.
-async fn saved(context: &Context, id: &str, text: &str) -> Answer<Response> {
-    let Some(prompt) = expanded(context, id, text)? else {
-        let names = COMMANDS.map(|(name, ..)| format!("`/{name}`")).join(", ");
-        return Err(ApiError::wrong("the text is no command").suggest(format!("send {names} or `#TEXT`")));
-    };
-    let session = opened(context, id).await?;
-    let from = haft_present::cursor::next(&session).0;
-    let mut turn = session.start(Command::Prompt {
-        parts: vec![Part::text(prompt)],
-        channel: channel(context.hub.user_name(), None),
-    });
-    turn.recorded().await;
-    if let Some(why) = turn.refusal() {
-        return Err(ApiError::conflict(why));
-    }
-    let answer = TypedAnswer { session: session.id().0.clone(), from, note: None };
-    Ok((StatusCode::ACCEPTED, Json(answer)).into_response())
 }
 
 /// Where a prompt was said: by which user, and with which key. A request that finds its key in a journal does not say it again.

@@ -5,17 +5,20 @@ use super::{
     closed_sets::{OutboxItemKind, OutboxItemState},
     sessions::{may_act, resting},
 };
-use crate::error::{Answer, ApiError, ErrorBody};
+use crate::{
+    error::{Answer, ApiError, ErrorBody},
+    requests::{Key, Keyed, begin},
+};
 use axum::Json;
 use haft_app::outbox::carry_out;
 use haft_core::{
-    Command, ItemState, OutboxItem,
+    Command, Entry, Fact, ItemState, OutboxItem,
     outbox::{self, TestEvidence},
 };
 use haft_present::outbox::{tests, whole_call};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 use utoipa::{IntoParams, ToSchema};
 
 /// An item of an outbox, as `haft outbox list --json` prints it, with words for a person
@@ -186,38 +189,71 @@ pub(crate) struct SendRequest {
 pub(crate) async fn send(
     context: Context,
     IdAndCall(id, item): IdAndCall,
+    Key(key): Key,
     Body(SendRequest { again }): Body<SendRequest>,
 ) -> Answer<Json<OutboxRow>> {
     let by = context.hub.user_name().map(str::to_owned);
     let command = Command::SendItem { item: item.clone(), again, by };
-    done(context, (&id, &item), ("send an item", command)).await
+    done(context, key, (&id, &item), ("send an item", command)).await
 }
 
 /// Drop an item of an outbox: it is never sent
 #[utoipa::path(post, path = "/v1/sessions/{id}/outbox/{item}/drop", operation_id = "drop_outbox_item", tag = "sessions",
     params(("id" = String, Path, description = "ID of a session"), ("item" = String, Path, description = "ID of an item")),
     responses((status = OK, body = OutboxRow), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn drop_item(context: Context, IdAndCall(id, item): IdAndCall) -> Answer<Json<OutboxRow>> {
+pub(crate) async fn drop_item(
+    context: Context,
+    IdAndCall(id, item): IdAndCall,
+    Key(key): Key,
+) -> Answer<Json<OutboxRow>> {
     let by = context.hub.user_name().map(str::to_owned);
     let command = Command::DropItem { item: item.clone(), by };
-    done(context, (&id, &item), ("drop an item", command)).await
+    done(context, key, (&id, &item), ("drop an item", command)).await
 }
 
 async fn done(
     context: Context,
+    key: Option<Keyed>,
     (id, item): (&str, &str),
     (what, command): (&str, Command),
 ) -> Answer<Json<OutboxRow>> {
     let session = resting(&context, id).await?;
     may_act(&context, &session, what).await?;
-    if !outbox::outbox(&session.entries()).iter().any(|known| known.id == item) {
+    let entries = session.entries();
+    let Some(known) = outbox::outbox(&entries).into_iter().find(|known| known.id == item) else {
         return Err(ApiError::missing(format!("there is no item `{}` in this session", item.escape_debug()))
             .suggest("`GET /v1/sessions/{id}/outbox` lists them"));
+    };
+    let is_unknown = matches!(known.state, ItemState::Sending | ItemState::Unknown);
+    let refused = |why| {
+        ApiError::conflict(why).suggest(match is_unknown {
+            true => {
+                "look whether it was done; a new request with `{\"again\":true}` sends the item all the same"
+            }
+            false => "`GET /v1/sessions/{id}/outbox` says what became of the item",
+        })
+    };
+    if was_begun(&entries, key.as_ref(), &command) {
+        return match is_unknown {
+            true => Err(refused(format!(
+                "cannot {what}: this request was cut off before, and what it did is unknown"
+            ))),
+            false => blocking(move || Ok(Json(row(&context, known)))).await,
+        };
     }
-    let refused =
-        |why| ApiError::conflict(why).suggest("`GET /v1/sessions/{id}/outbox` says what became of the item");
+    begin(key.as_ref(), &session).await?;
     let now = carry_out(&session, item, command).await.map_err(refused)?;
     blocking(move || Ok(Json(row(&context, now)))).await
+}
+
+/// Whether an earlier attempt of the request gave the command, and a crash prevented its answer.
+fn was_begun(entries: &[Arc<Entry>], key: Option<&Keyed>, command: &Command) -> bool {
+    let since = key.and_then(|key| key.earlier(entries)).map_or(&[][..], |(_, since)| since);
+    since.iter().any(|entry| match (&entry.fact, command) {
+        (Fact::ItemSending { item, .. }, Command::SendItem { item: wanted, .. })
+        | (Fact::ItemDropped { item, .. }, Command::DropItem { item: wanted, .. }) => item == wanted,
+        _ => false,
+    })
 }
 
 fn row(context: &Context, item: OutboxItem) -> OutboxRow {

@@ -5,10 +5,13 @@ use super::{
     sessions::{may_act, resting},
     watch::{FileLines, files},
 };
-use crate::error::{Answer, ApiError, ErrorBody};
+use crate::{
+    error::{Answer, ApiError, ErrorBody},
+    requests::{Key, Keyed, begin},
+};
 use axum::Json;
 use haft_app::committable;
-use haft_core::{Change, Changed, Command, Entry, Fact, Seq, active_path};
+use haft_core::{Change, Changed, Command, Entry, Fact, Seq, ToolResult, active_path};
 use haft_engine::Session;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -59,10 +62,14 @@ pub(crate) struct Committed {
 pub(crate) async fn commit(
     context: Context,
     Id(id): Id,
+    Key(key): Key,
     Body(CommitRequest { message, paths }): Body<CommitRequest>,
 ) -> Answer<Json<Committed>> {
     let session = resting(&context, &id).await?;
     may_act(&context, &session, "commit").await?;
+    if let Some(text) = done_before(&session, key.as_ref(), "git") {
+        return Ok(Json(Committed { text }));
+    }
     if message.trim().is_empty() {
         return Err(ApiError::wrong("a commit needs a message").suggest("say what was changed in `message`"));
     }
@@ -77,6 +84,7 @@ pub(crate) async fn commit(
         .suggest("`GET /v1/sessions/{id}/changes` shows the files that the session changed"));
     }
     let arguments = json!({"action": "commit", "message": message.trim(), "paths": paths});
+    begin(key.as_ref(), &session).await?;
     let text = call(&session, "git", arguments, "commit").await?;
     Ok(Json(Committed { text }))
 }
@@ -121,10 +129,14 @@ pub(crate) struct PullRequest {
 pub(crate) async fn pull_request(
     context: Context,
     Id(id): Id,
+    Key(key): Key,
     Body(PullRequest { title, description, branch }): Body<PullRequest>,
 ) -> Answer<Json<Committed>> {
     let session = resting(&context, &id).await?;
     may_act(&context, &session, "publish").await?;
+    if let Some(text) = done_before(&session, key.as_ref(), "publish") {
+        return Ok(Json(Committed { text }));
+    }
     let touched = touched_paths(&session);
     if title.trim().is_empty() || touched.is_empty() {
         return Err(ApiError::wrong("a pull request needs a title and a changed file")
@@ -139,6 +151,7 @@ pub(crate) async fn pull_request(
             arguments[name] = value.trim().into();
         }
     }
+    begin(key.as_ref(), &session).await?;
     let text = call(&session, "publish", arguments, "publish").await?;
     Ok(Json(Committed { text }))
 }
@@ -148,18 +161,29 @@ async fn call(session: &Session, name: &str, arguments: serde_json::Value, what:
     let from = haft_present::cursor::next(session);
     session.start(Command::TypedCall { name: name.to_owned(), arguments }).report().await;
     let entries = session.entries_since(Seq(from.0));
-    // Calls that a crash cut off end first.
-    let made = entries.iter().rev().find_map(|entry| match &entry.fact {
-        Fact::Called { made } => Some(&made.id),
-        _ => None,
-    });
-    let ended = entries.iter().find_map(|entry| match &entry.fact {
-        Fact::ToolEnded { call, result, .. } if Some(call) == made => Some(result),
-        _ => None,
-    });
-    match ended {
+    match result_of(&entries, name) {
         Some(result) if result.error.is_none() => Ok(result.content.clone()),
         Some(result) => Err(ApiError::conflict(format!("cannot {what}: {}", result.content))),
         None => Err(ApiError::conflict(format!("cannot {what}: the call was interrupted"))),
     }
+}
+
+/// What came of the last call of this tool that a client made. Calls that a crash cut off have results here as well.
+fn result_of<'a>(entries: &'a [Arc<Entry>], name: &str) -> Option<&'a ToolResult> {
+    let made = entries.iter().rev().find_map(|entry| match &entry.fact {
+        Fact::Called { made } if made.name == name => Some(&made.id),
+        _ => None,
+    })?;
+    entries.iter().find_map(|entry| match &entry.fact {
+        Fact::ToolEnded { call, result, .. } if call == made => Some(result),
+        _ => None,
+    })
+}
+
+/// What an earlier attempt of the request did, whose answer a crash prevented.
+fn done_before(session: &Session, key: Option<&Keyed>, name: &str) -> Option<String> {
+    let entries = session.entries();
+    let (_, since) = key?.earlier(&entries)?;
+    let result = result_of(since, name)?;
+    result.error.is_none().then(|| result.content.clone())
 }

@@ -1,4 +1,4 @@
-//! UndoRequest and redo of files and conversations.
+//! Undo and redo of files and conversations.
 use super::{
     Context,
     body::{Body, Id, blocking},
@@ -6,7 +6,10 @@ use super::{
     sessions::resting,
     watch::{FileLines, files},
 };
-use crate::error::{Answer, ApiError, ErrorBody};
+use crate::{
+    error::{Answer, ApiError, ErrorBody},
+    requests::{Key, Keyed, begin},
+};
 use axum::Json;
 use futures::StreamExt;
 use haft_core::{
@@ -103,6 +106,7 @@ pub(crate) async fn calls(context: Context, Id(id): Id) -> Answer<Json<Vec<Chang
 pub(crate) async fn undo(
     context: Context,
     Id(id): Id,
+    Key(key): Key,
     Body(undo): Body<UndoRequest>,
 ) -> Answer<Json<RestoredFiles>> {
     let session = resting(&context, &id).await?;
@@ -114,27 +118,60 @@ pub(crate) async fn undo(
                 "`call` goes with neither `to` nor `before` nor `calls` nor `dry_run`",
             ));
         }
+        let is_it =
+            |entry: &Entry| matches!(&entry.fact, Fact::Rewound { calls, .. } if calls.contains(&call));
+        if let Some(done) = done_before(&entries, key.as_ref(), Direction::Undo, |_| Some(is_it)) {
+            return Ok(Json(done));
+        }
+        begin(key.as_ref(), &session).await?;
         let UndoRequest { with_dependents, merge, .. } = undo;
         return undo_call(&session, UndoCalls { calls: vec![call], with_dependents, merge }).await.map(Json);
     }
-    let to = match (undo.to.map(Seq).or(before(&entries, undo.before)?), undo.calls) {
-        (Some(to), _) if !active_path(&entries).iter().any(|entry| entry.seq == to) => {
-            return Err(ApiError::wrong(format!("there is no entry {to} to go back to"))
-                .suggest("`export` shows them: `seq` of those that were not undone"));
-        }
-        (Some(to), _) => Some(to),
-        (None, Some(calls)) => plan::before_last_calls(&entries, calls),
-        (None, None) => plan::before_last_turn(&entries),
-    };
-    let to = to.ok_or_else(|| ApiError::conflict("there is nothing to undo"))?;
     if undo.dry_run {
-        let plan = plan::back_to(&entries, to);
+        let plan = plan::back_to(&entries, target(&entries, &undo)?);
         let changes = changed::squash(&plan.changes).iter().map(FileChange::from).collect();
         let untracked = plan.untracked.len();
         let files = blocking(move || Ok(files(&session, &plan.changes))).await?;
         return Ok(Json(RestoredFiles { changes, untracked, files, ..RestoredFiles::default() }));
     }
+    let goes_there = |before: &[Arc<Entry>]| {
+        let to = target(before, &undo).ok()?;
+        Some(move |entry: &Entry| entry.parent == Some(to))
+    };
+    if let Some(done) = done_before(&entries, key.as_ref(), Direction::Undo, goes_there) {
+        return Ok(Json(done));
+    }
+    let to = target(&entries, &undo)?;
+    begin(key.as_ref(), &session).await?;
     moved(&session, Command::Rewind { to }, Direction::Undo).await.map(Json)
+}
+
+/// The last entry to keep.
+fn target(entries: &[Arc<Entry>], undo: &UndoRequest) -> Answer<Seq> {
+    let to = match (undo.to.map(Seq).or(before(entries, undo.before)?), undo.calls) {
+        (Some(to), _) if !active_path(entries).iter().any(|entry| entry.seq == to) => {
+            return Err(ApiError::wrong(format!("there is no entry {to} to go back to"))
+                .suggest("`export` shows them: `seq` of those that were not undone"));
+        }
+        (Some(to), _) => Some(to),
+        (None, Some(calls)) => plan::before_last_calls(entries, calls),
+        (None, None) => plan::before_last_turn(entries),
+    };
+    to.ok_or_else(|| ApiError::conflict("there is nothing to undo"))
+}
+
+/// What an earlier attempt of the request did, whose answer a crash prevented. `is_it` knows its entry, given those before
+/// that attempt.
+fn done_before<F: Fn(&Entry) -> bool>(
+    entries: &[Arc<Entry>],
+    key: Option<&Keyed>,
+    wanted: Direction,
+    is_it: impl FnOnce(&[Arc<Entry>]) -> Option<F>,
+) -> Option<RestoredFiles> {
+    let (before, since) = key?.earlier(entries)?;
+    let is_it = is_it(before)?;
+    let mut done = since.iter().filter(|entry| is_it(entry));
+    done.find_map(|entry| RestoredFiles::of(&entry.fact, wanted))
 }
 
 /// Refuses what says nothing, or two things.
@@ -187,11 +224,16 @@ async fn undo_call(session: &Session, undo: UndoCalls) -> Answer<RestoredFiles> 
 #[utoipa::path(post, path = "/v1/sessions/{id}/redo", tag = "sessions",
     params(("id" = String, Path, description = "ID of a session")),
     responses((status = OK, body = RestoredFiles), (status = "4XX", body = ErrorBody)))]
-pub(crate) async fn redo(context: Context, Id(id): Id) -> Answer<Json<RestoredFiles>> {
+pub(crate) async fn redo(context: Context, Id(id): Id, Key(key): Key) -> Answer<Json<RestoredFiles>> {
     let session = resting(&context, &id).await?;
+    let any = |_: &[Arc<Entry>]| Some(|_: &Entry| true);
+    if let Some(done) = done_before(&session.entries(), key.as_ref(), Direction::Redo, any) {
+        return Ok(Json(done));
+    }
     if plan::last_undo(&session.entries()).is_none() {
         return Err(ApiError::conflict("there is nothing to redo"));
     }
+    begin(key.as_ref(), &session).await?;
     moved(&session, Command::Redo, Direction::Redo).await.map(Json)
 }
 

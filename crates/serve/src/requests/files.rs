@@ -5,7 +5,7 @@ use crate::{
     api::body::blocking,
     error::{Answer, ApiError},
 };
-use haft_core::SessionId;
+use haft_core::{Seq, SessionId};
 use haft_engine::new_session_id;
 use haft_fleet::RequestAnswer;
 use haft_process::own_folder;
@@ -31,12 +31,19 @@ pub(super) struct Files {
     swept: Mutex<Option<Instant>>,
 }
 
-/// A key that is this request's alone until it is dropped. Its file has a line for what was begun and one for the answer: a
-/// line that a crash cut off counts for nothing.
+/// A key that is this request's alone until it is dropped. Its file has a line for what was begun, perhaps one for the
+/// position in a journal behind which that shows, and one for the answer: a line that a crash cut off counts for nothing.
 pub(super) struct Taken {
     file: Arc<File>,
     begun: Option<Kept>,
+    position: Mutex<Option<Position>>,
     answer: Option<Answered>,
+}
+
+/// Where the journal of a session ended before the request did anything in it.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Position {
+    next: Seq,
 }
 
 /// A request that was begun.
@@ -122,8 +129,13 @@ fn take(path: &Path) -> io::Result<Option<Taken>> {
     }
     let mut lines = text.lines();
     let begun = lines.next().and_then(|line| serde_json::from_str(line).ok());
-    let answer = begun.as_ref().and(lines.next()).and_then(|line| serde_json::from_str(line).ok());
-    Ok(Some(Taken { file: Arc::new(file), begun, answer }))
+    let mut line = begun.as_ref().and(lines.next());
+    let position = line.and_then(|line| serde_json::from_str(line).ok());
+    if position.is_some() {
+        line = lines.next();
+    }
+    let answer = line.and_then(|line| serde_json::from_str(line).ok());
+    Ok(Some(Taken { file: Arc::new(file), begun, position: Mutex::new(position), answer }))
 }
 
 fn is_old(about: &fs::Metadata) -> bool {
@@ -150,9 +162,27 @@ impl Taken {
         Ok(session)
     }
 
+    /// The position that an attempt kept last.
+    pub(super) fn position(&self) -> Option<Seq> {
+        self.position.lock().map(|position| position.next)
+    }
+
+    pub(super) async fn begin_at(&self, next: Seq) -> Answer<()> {
+        let position = Position { next };
+        self.write(self.begun.as_ref().map(line).unwrap_or_default(), &position).await?;
+        *self.position.lock() = Some(position);
+        Ok(())
+    }
+
     pub(super) async fn keep(&self, answer: &RequestAnswer) -> Answer<()> {
         let RequestAnswer { status, kind, body } = answer.clone();
-        self.write(self.begun.as_ref().map(line).unwrap_or_default(), &Answered { status, kind, body }).await
+        self.write(self.lines(), &Answered { status, kind, body }).await
+    }
+
+    /// What stands in the file before the answer.
+    fn lines(&self) -> String {
+        let begun = self.begun.as_ref().map(line).unwrap_or_default();
+        begun + &self.position.lock().as_ref().map(line).unwrap_or_default()
     }
 
     /// Writes a line behind what stays.

@@ -1,7 +1,8 @@
 //! `Idempotency-Key`: a request that is sent again is done once and answered alike, whatever happens between.
 use crate::kit::{
-    Place,
+    Place, bash,
     serving::{Answered, Serving},
+    terminal::poll,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -228,5 +229,76 @@ fn a_turn_for_a_client_of_openai_is_not_run_again_after_a_crash() {
         assert_eq!((again.status, again.error().as_str()), (422, "turn_failed"), "{line}: {again:?}");
         assert!(again.head.contains("x-should-retry: false"), "{again:?}");
         assert_eq!(marker().as_deref(), Some("x\n"), "{line}");
+    }
+}
+
+/// Cuts the answers off that are kept: the server was killed before it wrote them.
+fn forget_answers(place: &Place) {
+    for file in keys(place) {
+        let text = fs::read_to_string(&file).unwrap();
+        let begun = text.lines().filter(|line| !line.contains("\"status\""));
+        fs::write(&file, begun.map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    }
+}
+
+#[test]
+fn an_undo_and_a_redo_before_a_crash_are_not_done_again() {
+    let place = Place::new();
+    let mut replies = Vec::new();
+    for name in ["one", "two", "three"] {
+        replies.extend([bash(&format!("echo {name} >{name}")), json!({"say": "Done."})]);
+    }
+    let model = place.script("model", &replies);
+    let options = ["--model", &model, "--permission", "accept-edits"];
+    let mut server = Serving::start(&place, &options);
+    let id = server.session("{}");
+    for _ in 0..3 {
+        let ended = server.ask(&format!("POST /v1/sessions/{id}/prompt"), r#"{"text":"go","wait":true}"#);
+        assert_eq!(ended.json()["outcome"], "finished", "{ended:?}");
+    }
+    let there = || ["one", "two", "three"].map(|name| place.read(name).is_some());
+    assert_eq!(there(), [true; 3]);
+    for (key, what, expected) in [
+        ("undo", "undo", [true, true, false]),
+        ("another", "undo", [true, false, false]),
+        ("redo", "redo", [true, true, false]),
+    ] {
+        let line = format!("POST /v1/sessions/{id}/{what}");
+        let first = keyed(&server, key, &line, "{}");
+        assert_eq!((first.status, there()), (200, expected), "{key}: {first:?}");
+        server.kill();
+        forget_answers(&place);
+        server = Serving::start(&place, &options);
+        let again = keyed(&server, key, &line, "{}");
+        assert_eq!((told(&again), there()), (told(&first), expected), "{key}");
+    }
+}
+
+#[test]
+fn an_item_that_was_being_sent_at_a_crash_is_not_sent_again() {
+    let place = Place::new();
+    let command = "echo sent >>../outside; sleep 600; curl --version -d a=1";
+    let model = place.script("model", &[bash(command), json!({"say": "Queued."})]);
+    let ran = place.run(&["run", "--outbox", "--permission", "accept-edits", "--model", &model, "go"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let outside = || fs::read_to_string(place.work().join("../outside")).unwrap_or_default();
+    let mut server = Serving::start(&place, &["--model", &model]);
+    let item = server.ask("GET /v1/outbox", "").json()["items"][0].clone();
+    let name = |field: &str| item[field].as_str().unwrap().to_owned();
+    let line = format!("POST /v1/sessions/{}/outbox/{}/send", name("session"), name("id"));
+    let body = r#"{"again":true}"#;
+    std::thread::scope(|scope| {
+        scope.spawn(|| keyed(&server, "k", &line, body));
+        poll(|| outside() == "sent\n", || "the command".into());
+        let id = Pid::from_raw(i32::try_from(server.id()).unwrap()).unwrap();
+        kill_process(id, Signal::KILL).unwrap();
+    });
+    server.kill();
+    server = Serving::start(&place, &["--model", &model]);
+    for _ in 0..2 {
+        let again = keyed(&server, "k", &line, body);
+        assert!(again.status == 409 && again.body.contains("what it did is unknown"), "{again:?}");
+        assert!(again.body.contains("again"), "{again:?}");
+        assert_eq!(outside(), "sent\n");
     }
 }
