@@ -89,6 +89,22 @@ impl Home {
         self.has(id).then(|| SessionId(id.to_owned()))
     }
 
+    /// The same if the session has begun. What a crash left of one that has not is removed.
+    ///
+    /// # Errors
+    /// Fails if the journal cannot be read, or the folder not removed.
+    pub fn begun(&self, id: &SessionId) -> Result<Option<SessionId>, JournalError> {
+        let Some(id) = self.exact(&id.0) else { return Ok(None) };
+        let path = self.journal(&id);
+        let has_line = || fs::read(&path).is_ok_and(|bytes| bytes.contains(&b'\n'));
+        if self.read_opened(&id)?.is_some() || has_line() || self.is_open(&id) {
+            return Ok(Some(id));
+        }
+        let removed = fs::remove_dir_all(self.folder(&id));
+        removed.map_err(|source| JournalError::Io { action: "remove", path, source })?;
+        Ok(None)
+    }
+
     /// Up to `most` of the sessions that `wanted` picks, the newest first, behind the session `behind`. Of those that are
     /// not reached nothing is read. `unreadable` is told why a session that is reached cannot be read.
     pub fn page(

@@ -102,7 +102,7 @@ pub(crate) async fn create(context: Context, Key(key): Key, Body(new): Body<NewJ
     let kind = new.kind.unwrap_or_else(|| "builder".to_owned());
     let user = context.hub.user_name().map(str::to_owned);
     let id = made_as(key);
-    if context.hub.home().exact(&id.0).is_none() {
+    if context.hub.home().begun(&id)?.is_none() {
         let request = JobRequest { kind, description: new.description, origin, keeps_files: false, user };
         context.hub.settings().app.jobs().queue(Some(id.clone()), request, Some(&model)).await?;
     }

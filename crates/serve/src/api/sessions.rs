@@ -149,7 +149,7 @@ pub(crate) async fn create(context: Context, Key(key): Key, Body(new): Body<NewS
     let place = hub.place(new.workspace.as_deref(), new.model, new.profile)?;
     let place = Place { effort: new.effort, ..place };
     let id = made_as(key);
-    let session = match hub.home().exact(&id.0) {
+    let session = match hub.home().begun(&id)? {
         Some(begun) => hub.open(&begun.0).await?,
         None => hub.create(id, place, &agent_of(hub, new.agent)).await?,
     };
@@ -376,7 +376,7 @@ pub(crate) async fn fork(
     hub.find(&id)?;
     let (own, made) = (hub.clone(), made_as(key));
     let user = hub.user_name().map(str::to_owned);
-    let forked = blocking(move || match own.home().exact(&made.0) {
+    let forked = blocking(move || match own.home().begun(&made)? {
         Some(forked) => Ok(forked),
         None => own.home().fork_as(made, &id, at.map(Seq), user).map_err(ApiError::from),
     });

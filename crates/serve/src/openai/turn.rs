@@ -10,6 +10,7 @@ use crate::{
     },
     conversations::Claim,
     error::{Answer, ApiError},
+    hub::SessionState,
     requests::Keyed,
 };
 use axum::http::StatusCode;
@@ -115,9 +116,12 @@ pub(super) async fn begun_before(
         if let Ok(session) = opened(context, &id.0).await
             && let Some(&from) = said_before(context, &session.entries(), key).last()
         {
-            // A turn in which the model could not be asked, and nothing was done, is begun anew.
+            // A turn in which the model could not be asked, or which was cut off, is begun anew if nothing was done.
             let report = TurnReport::of(&turn_since(&session, from));
-            let is_in_vain = report.outcome == Some(Outcome::Failed) && !has_acted(&report);
+            let is_cut_off =
+                report.outcome.is_none() && context.hub.state(session.id()) == SessionState::Idle;
+            let is_over = report.outcome == Some(Outcome::Failed) || is_cut_off;
+            let is_in_vain = is_over && !has_acted(&report);
             return (!is_in_vain).then_some((session, from));
         }
     }
@@ -175,7 +179,7 @@ pub(super) async fn prepare(
     }
     let place = hub.place(None, model, None)?;
     let id = made_as(key);
-    let session = match hub.home().exact(&id.0) {
+    let session = match hub.home().begun(&id)? {
         Some(begun) => opened(context, &begun.0).await?,
         None => hub.create(id, place, &agent).await?,
     };
@@ -209,7 +213,7 @@ async fn going_on(
     if claim.is_none() || key.is_some() || has_gone_on(&entries, end) {
         let (own, id, made) = (hub.clone(), id.clone(), made_as(key));
         let user = hub.user_name().map(str::to_owned);
-        let fork = blocking(move || match own.home().exact(&made.0) {
+        let fork = blocking(move || match own.home().begun(&made)? {
             Some(forked) => Ok(forked),
             None => own.home().fork_as(made, &id.0, Some(end), user).map_err(ApiError::from),
         });

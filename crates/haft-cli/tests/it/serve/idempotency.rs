@@ -302,3 +302,63 @@ fn an_item_that_was_being_sent_at_a_crash_is_not_sent_again() {
         assert_eq!(outside(), "sent\n");
     }
 }
+
+#[test]
+fn a_request_that_was_cut_off_before_it_made_anything_is_carried_out() {
+    let place = Place::new();
+    let model = place.script("model", &says(20));
+    let mut server = Serving::start(&place, &["--model", &model]);
+    let id = server.session("{}");
+    let chat = json!({"model": "haft", "messages": [{"role": "user", "content": "go"}]}).to_string();
+    let response = json!({"model": "haft", "input": "go"}).to_string();
+    let of_openai = [("POST /v1/chat/completions", chat), ("POST /v1/responses", response)];
+    let of_openai = of_openai.map(|(line, body)| (line.to_owned(), body));
+    let made = posts(&id).into_iter().filter(|(.., (sessions, _))| *sessions == 1);
+    let made = made.map(|(line, body, ..)| (line, body.to_owned()));
+    for (number, (line, body)) in made.chain(of_openai).enumerate() {
+        let key = format!("key-{number}");
+        let before = if number == 0 { Vec::new() } else { keys(&place) };
+        let first = keyed(&server, &key, &line, &body);
+        server.kill();
+        // The journal was made, and had no entry yet.
+        let own = keys(&place).into_iter().find(|file| !before.contains(file)).unwrap();
+        let begun = fs::read_to_string(own).unwrap();
+        let begun: serde_json::Value = serde_json::from_str(begun.lines().next().unwrap()).unwrap();
+        let folder = place.path().join("home/sessions").join(begun["session"].as_str().unwrap());
+        fs::write(folder.join("journal.jsonl"), "").unwrap();
+        forget_answers(&place);
+        server = Serving::start(&place, &["--model", &model]);
+        let again = keyed(&server, &key, &line, &body);
+        assert_eq!(again.status, first.status, "{line}: {again:?}");
+        let names = |answer: &Answered| ["id", "job"].map(|name| answer.json()[name].clone());
+        let is_of_openai = line.contains("completions") || line.contains("responses");
+        assert!(is_of_openai || names(&again) == names(&first), "{line}: {again:?}");
+    }
+}
+
+#[test]
+fn a_turn_for_a_client_of_openai_in_which_nothing_was_done_is_taken_after_a_crash() {
+    let place = Place::new();
+    let model = place.script("model", &[json!({"hang": true})]);
+    let mut server = Serving::start(&place, &["--model", &model]);
+    let (line, body) =
+        ("POST /v1/chat/completions", r#"{"model":"haft","messages":[{"role":"user","content":"go"}]}"#);
+    let has_begun = || {
+        let journals = fs::read_dir(place.path().join("home/sessions")).into_iter().flatten().flatten();
+        let mut texts =
+            journals.filter_map(|folder| fs::read_to_string(folder.path().join("journal.jsonl")).ok());
+        texts.any(|journal| journal.contains(r#""type":"prompted""#))
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| keyed(&server, "k", line, body));
+        poll(has_begun, || "the prompt".into());
+        let id = Pid::from_raw(i32::try_from(server.id()).unwrap()).unwrap();
+        kill_process(id, Signal::KILL).unwrap();
+    });
+    server.kill();
+    place.script("model", &says(3));
+    server = Serving::start(&place, &["--model", &model]);
+    let again = keyed(&server, "k", line, body);
+    assert!(again.status == 200 && again.body.contains("Done."), "{again:?}");
+    assert_eq!(told(&keyed(&server, "k", line, body)), told(&again));
+}
