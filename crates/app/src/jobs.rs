@@ -261,6 +261,21 @@ impl Jobs {
         Ok((id, WorkTree::remove_all(&order, &folder)))
     }
 
+    /// Does for a job that is over what a crash of its process prevented: its commits go to its branch, and what was made for
+    /// it is removed as [`Job::close`] does it. Waits for Git.
+    pub fn finish_closing(&self, id: &SessionId, standing: &JobSummary) {
+        let (home, order) = (self.app.home(), &standing.order);
+        if !standing.status.is_over() || !WorkTree::is_left(&home.0, order) || home.is_open(id) {
+            return;
+        }
+        let Ok(entries) = home.peek(&id.0) else { return };
+        let is_removed = standing.status == JobStatus::Completed && !order.debug;
+        if is_removed {
+            fs::remove_dir_all(home.folder(id).join("outputs")).ok();
+        }
+        WorkTree::finish(order, &worked_in(&entries), is_removed);
+    }
+
     /// The folder of its own in which a job works or has worked, if it has one and that is there.
     pub fn folder(&self, id: &SessionId) -> Option<PathBuf> {
         let entries = self.app.home().peek(&id.0).ok()?;

@@ -130,6 +130,8 @@ impl Crew {
     /// Queues jobs that other processes have added or left, each of them once, and begins schedules of the served folders
     /// that are due.
     async fn take_up(&self) -> Infallible {
+        let own = self.clone();
+        let _a_fault_leaves_the_trees = tokio::task::spawn_blocking(move || own.finish_closing()).await;
         loop {
             let own = self.clone();
             let left = tokio::task::spawn_blocking(move || own.left()).await.unwrap_or_default();
@@ -146,6 +148,17 @@ impl Crew {
                 Err(why) => self.0.hub.settings().app.warn(format!("cannot begin a scheduled job: {why}")),
             }
             sleep(POLL_INTERVAL).await;
+        }
+    }
+
+    /// Finishes what an earlier process left of jobs that are over.
+    fn finish_closing(&self) {
+        let (hub, jobs) = (&self.0.hub, self.0.hub.settings().app.jobs());
+        let is_running = |id: &SessionId| self.0.state.lock().running.contains_key(id);
+        for (id, standing) in self.jobs() {
+            if hub.is_served(&standing.order.origin) && !is_running(&id) {
+                jobs.finish_closing(&id, &standing);
+            }
         }
     }
 

@@ -51,9 +51,12 @@ impl Jobs {
         }))
     }
 
-    /// The queue, as one worker sees it.
+    /// The queue, as one worker sees it. What an earlier process left of jobs that are over is finished first.
     #[must_use]
     pub fn worker_queue(&self) -> Queue {
+        for (id, standing) in self.app.home().jobs() {
+            self.finish_closing(&id, &standing);
+        }
         Queue { jobs: self.clone(), tried: HashSet::new(), settled: HashMap::new(), was_schedule: false }
     }
 }

@@ -66,6 +66,23 @@ impl WorkTree {
         clone::bring_back(&order.origin, &tree, branch);
     }
 
+    /// Whether the tree of the job is there.
+    pub(super) fn is_left(home: &Path, order: &JobSpec) -> bool {
+        let name = order.branch.as_deref().and_then(|branch| branch.strip_prefix("haft/"));
+        name.is_some_and(|name| home.join("worktrees").join(name).exists())
+    }
+
+    /// Like [`Self::bring_back`] and [`Self::remove`], some time after the job: a branch that was deleted or changed meanwhile
+    /// stays as it is.
+    pub(super) fn finish(order: &JobSpec, folder: &Path, is_removed: bool) {
+        let Some(branch) = &order.branch else { return };
+        let Some(tree) = top(folder).filter(|tree| clone::is_one(tree)) else { return };
+        clone::bring_forward(&order.origin, &tree, branch);
+        if is_removed {
+            clone::remove(&order.origin, &tree);
+        }
+    }
+
     /// The branch stays; so does a tree with something in it that is not committed.
     pub(super) fn remove(origin: &Path, folder: &Path, branch: &str) {
         let Some(tree) = top(folder) else { return };

@@ -39,7 +39,18 @@ pub(super) fn is_one(tree: &Path) -> bool {
 
 /// Where the person has checked the branch out, they fetch it themselves.
 pub(super) fn bring_back(origin: &Path, tree: &Path, branch: &str) {
-    let branch = format!("+refs/heads/{branch}:refs/heads/{branch}");
+    fetch(origin, tree, &format!("+refs/heads/{branch}:refs/heads/{branch}"));
+}
+
+/// The same where the branch is still there, and has nothing that the tree does not have.
+pub(super) fn bring_forward(origin: &Path, tree: &Path, branch: &str) {
+    let branch = format!("refs/heads/{branch}");
+    if said(origin, ["rev-parse", "--verify", "--quiet", &branch]).is_some() {
+        fetch(origin, tree, &format!("{branch}:{branch}"));
+    }
+}
+
+fn fetch(origin: &Path, tree: &Path, branch: &str) {
     let mut fetch = local(origin);
     fetch.args(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--"]);
     if let Err(why) = tried(fetch.arg(tree).arg(branch)) {

@@ -1,5 +1,10 @@
 //! Jobs and schedules that `haft serve` works on.
-use crate::kit::{Place, serving::Serving, terminal::poll};
+use crate::kit::{
+    Place, call,
+    project::{Project, git},
+    serving::Serving,
+    terminal::poll,
+};
 use serde_json::{Value, json};
 use std::{thread::sleep, time::Duration};
 
@@ -82,4 +87,41 @@ fn of_two_servers_of_one_data_directory_one_works_on_a_job() {
             assert!(job["rounds"] == 2 && reason.ends_with("it was never called"), "{job}");
         }
     }
+}
+
+/// A job that has completed, with its branch, and the server that has worked on it. The branch was checked out elsewhere then,
+/// so that the commits stay in the work tree: as if the process had been killed behind the end of the job.
+fn completed_and_left(project: &Project) -> (Serving, Value) {
+    let write = call("write", json!({"path": "new.txt", "content": "x\n"}));
+    let script = project.place.script("job", &[write, json!({"say": "Done."})]);
+    let added = project.run(&["jobs", "add", "--description", "Write new.txt"]);
+    assert_eq!(added.code, 0, "{added:?}");
+    let branch = git(&project.place.work(), &["branch", "--list", "haft/*", "--format=%(refname:short)"]);
+    let elsewhere = project.place.path().join("elsewhere");
+    let elsewhere = elsewhere.to_str().unwrap();
+    git(&project.place.work(), &["worktree", "add", "--quiet", elsewhere, &branch]);
+    let words = ["serve", "--listen", "127.0.0.1:0", "--permission", "full", "--model", script.as_str()];
+    let server = Serving::begin(&project.place, project.haft(&words));
+    let job = || server.ask("GET /v1/jobs", "").json()["jobs"][0].clone();
+    poll(|| !job()["output"].is_null(), || format!("the job: {}", job()));
+    let completed = job();
+    assert_eq!(completed["status"], "completed", "{completed}");
+    (server, completed)
+}
+
+// H-141
+#[test]
+fn the_commits_of_a_job_that_was_killed_behind_its_end_come_to_its_branch_with_the_next_server() {
+    let project = Project::new();
+    let (mut server, job) = completed_and_left(&project);
+    assert_eq!(server.stop(), 0);
+    let work = project.place.work();
+    let branch = job["branch"].as_str().unwrap();
+    let commits = || git(&work, &["rev-list", "--count", &format!("main..{branch}")]);
+    let trees = || std::fs::read_dir(project.place.path().join("home/worktrees")).unwrap().count();
+    assert_eq!((commits().as_str(), trees()), ("0", 1));
+    git(&work, &["worktree", "remove", project.place.path().join("elsewhere").to_str().unwrap()]);
+    let _next = Serving::begin(&project.place, project.haft(&["serve", "--listen", "127.0.0.1:0"]));
+    poll(|| trees() == 0, || format!("{} commits on {branch}", commits()));
+    assert_eq!(git(&work, &["show", &format!("{branch}:new.txt")]), "x");
 }
