@@ -373,7 +373,7 @@ pub(crate) async fn fork(
     Body(ForkRequest { at }): Body<ForkRequest>,
 ) -> Answer<Response> {
     let hub = context.hub.clone();
-    hub.find(&id)?;
+    hub.check_fork(&hub.find(&id)?)?;
     let (own, made) = (hub.clone(), made_as(key));
     let user = hub.user_name().map(str::to_owned);
     let forked = blocking(move || match own.home().begun(&made)? {

@@ -75,8 +75,22 @@ impl Hub {
 
     /// What a session is opened again with. Its journal has the name that the profile gives itself, which may be a path.
     pub(super) fn place_again(&self, known: &Known) -> Answer<Place> {
+        check_tree(known)?;
         let profile = self.profile(&known.place.workspace, known.place.profile.clone())?;
         Ok(Place { profile, ..known.place.clone() })
+    }
+
+    /// Fails if a fork of this session would be a session in no served folder: one of a job works in a work tree.
+    pub(crate) fn check_fork(&self, known: &Known) -> Answer<()> {
+        check_tree(known)?;
+        match known.order.is_none() || self.is_served(&known.place.workspace) {
+            true => Ok(()),
+            false => {
+                let message =
+                    format!("cannot fork the session of the job `{}`: its work tree is not served", known.id);
+                Err(ApiError::conflict(message).suggest("`POST /v1/jobs` begins another job"))
+            }
+        }
     }
 
     /// With all links followed.
@@ -93,6 +107,18 @@ impl Hub {
         ApiError::wrong(format!("the {what} `{}` is not a file in a folder {folder}", named.escape_debug()))
             .suggest(format!("name a {what} of the list, or a file in the workspace of the session"))
     }
+}
+
+/// Fails if the session is that of a job whose work tree was removed, as that of a completed job is.
+fn check_tree(known: &Known) -> Answer<()> {
+    let branch = known.order.as_ref().and_then(|order| order.branch.as_deref());
+    let Some(branch) = branch.filter(|_| !known.place.workspace.exists()) else { return Ok(()) };
+    let message = format!(
+        "the work tree of the job `{}` is gone, as that of each completed job; its commits are on the branch `{branch}`",
+        known.id
+    );
+    Err(ApiError::conflict(message)
+        .suggest("`timeline` and `export` show what it did; `POST /v1/jobs` begins another job"))
 }
 
 fn not_of_role(role: &Role, model: &str) -> ApiError {

@@ -120,8 +120,47 @@ fn the_commits_of_a_job_that_was_killed_behind_its_end_come_to_its_branch_with_t
     let commits = || git(&work, &["rev-list", "--count", &format!("main..{branch}")]);
     let trees = || std::fs::read_dir(project.place.path().join("home/worktrees")).unwrap().count();
     assert_eq!((commits().as_str(), trees()), ("0", 1));
+    let script = project.place.script("none", &[json!({"say": "Done."})]);
     git(&work, &["worktree", "remove", project.place.path().join("elsewhere").to_str().unwrap()]);
-    let _next = Serving::begin(&project.place, project.haft(&["serve", "--listen", "127.0.0.1:0"]));
+    let _next = Serving::begin(
+        &project.place,
+        project.haft(&["serve", "--listen", "127.0.0.1:0", "--model", &script]),
+    );
     poll(|| trees() == 0, || format!("{} commits on {branch}", commits()));
     assert_eq!(git(&work, &["show", &format!("{branch}:new.txt")]), "x");
+}
+
+// H-141
+#[test]
+fn requests_to_the_session_of_a_completed_job_say_that_its_work_tree_is_gone() {
+    let project = Project::new();
+    let (mut server, job) = completed_and_left(&project);
+    let (id, branch) = (job["job"].as_str().unwrap(), job["branch"].as_str().unwrap());
+    let sessions = || std::fs::read_dir(project.place.path().join("home/sessions")).unwrap().count();
+    let before = sessions();
+    let fork = server.ask(&format!("POST /v1/sessions/{id}/fork"), "{}");
+    assert!(fork.status == 409 && fork.body.contains("its work tree is not served"), "{fork:?}");
+    assert_eq!(server.stop(), 0);
+    std::fs::remove_dir_all(project.place.path().join("home/worktrees")).unwrap();
+    let script = project.place.script("none", &[json!({"say": "Done."})]);
+    let server = Serving::begin(
+        &project.place,
+        project.haft(&["serve", "--listen", "127.0.0.1:0", "--model", &script]),
+    );
+    for (line, body) in [
+        ("GET changes", ""),
+        ("GET calls", ""),
+        ("POST undo", "{}"),
+        ("POST typed", r#"{"text":"/undo"}"#),
+        ("POST prompt", r#"{"text":"go on"}"#),
+        ("POST commit", r#"{"message":"x"}"#),
+        ("POST completions", r#"{"typed":"@a"}"#),
+        ("POST fork", "{}"),
+    ] {
+        let (method, what) = line.split_once(' ').unwrap();
+        let refused = server.ask(&format!("{method} /v1/sessions/{id}/{what}"), body);
+        assert_eq!((refused.status, refused.error().as_str()), (409, "conflict"), "{line}: {refused:?}");
+        assert!(refused.body.contains("is gone") && refused.body.contains(branch), "{line}: {refused:?}");
+    }
+    assert_eq!(sessions(), before);
 }
