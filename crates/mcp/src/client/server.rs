@@ -28,6 +28,8 @@ use tokio::time::timeout;
 /// Maximum pages and entries of a server's list; the rest is cut off.
 const MAX_PAGES: usize = 50;
 const MAX_LISTED: usize = 1_000;
+/// In `_meta` of a call that a person lets out of the outbox: a key by which a server knows a second attempt.
+const IDEMPOTENCY_KEY: &str = "idempotencyKey";
 /// Maximum names in a note.
 const MAX_NAMED: usize = 3;
 
@@ -141,7 +143,10 @@ impl Server {
         })?;
         link.is_ready().await;
         let entered = link.calls.enter(ctx);
-        let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        let mut request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        if let Some(key) = ctx.access.idempotency_key() {
+            request.meta.get_or_insert_default().insert(IDEMPOTENCY_KEY.to_owned(), key.into());
+        }
         let limit = self.settings.call_timeout;
         let answer: Result<CallToolResult, ServiceError> = tokio::select! {
             biased;

@@ -82,7 +82,7 @@ def tools():
     return [{"name": "post", "inputSchema": {"type": "object"}}]
 def called(id):
     with open(__file__ + ".calls", "a") as calls:
-        print("call", file=calls)
+        print("call", message["params"].get("_meta", {}).get("idempotencyKey"), file=calls)
     answer(id, "posted")
 "#;
 
@@ -220,7 +220,8 @@ fn twelve_effects_reach_nothing_until_a_person_sends_them_and_then_arrive_once()
         }
     }
     assert_eq!(fs::read_to_string(&outside).unwrap(), "marked\n");
-    assert_eq!(fs::read_to_string(&calls).unwrap(), "call\n");
+    let last = &ids(&items)[11];
+    assert_eq!(fs::read_to_string(&calls).unwrap(), format!("call haft-{last}\n"), "its key");
     assert_eq!(branches(&place), "bash\nmain\n");
     assert_eq!(server.all().len(), 8, "{:?}", server.all());
     let keys: Vec<String> = server.all().into_iter().filter_map(|(_, key)| key).collect();
