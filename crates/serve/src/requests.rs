@@ -248,9 +248,12 @@ fn name(headers: &HeaderMap) -> Answer<String> {
     Ok(digest(&[given(headers).unwrap_or_default(), key]))
 }
 
-/// Of all that makes a request another one. JSON is the same however it is written.
+/// Of all that makes a request another one. JSON is the same however it is written, and in whatever order its members are.
 fn fingerprint(head: &Parts, body: &[u8]) -> String {
-    let read = serde_json::from_slice::<Value>(body).map(|value| value.to_string());
+    let read = serde_json::from_slice::<Value>(body).map(|mut value| {
+        value.sort_all_objects();
+        value.to_string()
+    });
     let body = read.as_ref().map_or(body, String::as_bytes);
     let target = head.uri.path_and_query().map_or("", |target| target.as_str());
     digest(&[target.as_bytes(), body])

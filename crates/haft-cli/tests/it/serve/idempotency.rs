@@ -157,6 +157,10 @@ fn a_key_is_forgotten_after_a_day_and_one_that_cannot_be_read_is_refused() {
         let answered = keyed(&server, key, "POST /v1/sessions", "{}");
         assert_eq!(answered.status, status, "{key}: {answered:?}");
     }
+    // JSON is the same in whatever order its members are.
+    let bodies = [r#"{"name":"one","outbox":false}"#, r#"{ "outbox": false, "name": "one" }"#];
+    let [first, again] = bodies.map(|body| told(&keyed(&server, "order", "POST /v1/sessions", body)));
+    assert_eq!((first.0, &first), (201, &again));
     // An error is tried again, and only with the same request.
     let wrong = r#"{"agent":"missing"}"#;
     for status in [400, 400] {
