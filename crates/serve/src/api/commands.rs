@@ -23,8 +23,12 @@ use haft_core::{
 use haft_engine::Session;
 use haft_present::{file_diff::FileDiff, proposal::proposed_text};
 use serde::{Deserialize, Serialize};
-use std::{collections::HashSet, slice, sync::Arc};
+use std::{collections::HashSet, slice, sync::Arc, time::Duration};
+use tokio::time::timeout;
 use utoipa::ToSchema;
+
+/// How long a request that answers a call waits until the answer is recorded.
+const RECORD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A prompt: `text`, `parts`, or both
 #[derive(Debug, Deserialize, ToSchema)]
@@ -298,19 +302,28 @@ pub(crate) async fn answer(
 
 async fn approved(context: &Context, id: &str, call: &str, given: ApprovalAnswer) -> Answer<Response> {
     given.check()?;
-    let (session, call) = asking(context, id, call, "an approval").await?;
+    let (session, call, asked) = asking(context, id, call, "an approval").await?;
     let answer = Said::from(given.answer);
     let by = context.hub.user_name().map(str::to_owned);
     if !session.may_allow() && answer != Said::No {
         return Err(ApiError::conflict("the process that has the session open takes no approval from here")
             .suggest("answer there"));
     }
-    if let Some(parts) = given.accepted {
-        let accepted = accepted_of(&session, &call, parts)?;
-        return give(&session, Command::AnswerInPart { call, accepted, by }, false).await;
-    }
-    let because = given.because;
-    give(&session, Command::Answer { call, answer, by, because }, false).await
+    let command = match given.accepted {
+        Some(parts) => {
+            let accepted = accepted_of(&session, &call, parts)?;
+            Command::AnswerInPart { call: call.clone(), accepted, by }
+        }
+        None => Command::Answer { call: call.clone(), answer, by, because: given.because },
+    };
+    give_answer(&session, command, (&call, asked)).await
+}
+
+/// Gives an answer to what `call` asked in the entry `asked`, and waits until that is recorded: no crash loses it then.
+async fn give_answer(session: &Session, command: Command, (call, asked): (&CallId, Seq)) -> Answer<Response> {
+    let given = give(session, command, false).await?;
+    let _the_disk_is_slow = timeout(RECORD_TIMEOUT, session.settled(call, asked)).await;
+    Ok(given)
 }
 
 /// The named parts of what `call` would do to files, after checking that they exist.
@@ -386,20 +399,23 @@ pub(crate) async fn reply(context: Context, Id(id): Id, Body(told): Body<ReplyRe
 }
 
 async fn replied(context: &Context, id: &str, call: &str, answer: Option<String>) -> Answer<Response> {
-    let (session, call) = asking(context, id, call, "an answer").await?;
+    let (session, call, asked) = asking(context, id, call, "an answer").await?;
     let by = context.hub.user_name().map(str::to_owned);
-    give(&session, Command::Reply { call, answer, by }, false).await
+    give_answer(&session, Command::Reply { call: call.clone(), answer, by }, (&call, asked)).await
 }
 
-/// The session, and the call in it that waits for a person.
-async fn asking(context: &Context, id: &str, call: &str, what: &str) -> Answer<(Session, CallId)> {
+/// The session, the call in it that waits for a person, and the entry in which it asks.
+async fn asking(context: &Context, id: &str, call: &str, what: &str) -> Answer<(Session, CallId, Seq)> {
     let known = context.hub.find(id)?;
     let call = CallId(call.to_owned());
-    let is_asking = |session: &Session| pending(&session.entries()).iter().any(|(asked, _)| *asked == call);
-    match context.hub.live(&known.id).filter(is_asking) {
-        Some(session) => {
+    let asking = |session: Session| {
+        let asked = pending(&session.entries()).into_iter().find(|(asked, _)| *asked == call);
+        asked.map(|(_, entry)| (session, entry.seq))
+    };
+    match context.hub.live(&known.id).and_then(asking) {
+        Some((session, asked)) => {
             context.hub.check_mode(&session)?;
-            Ok((session, call))
+            Ok((session, call, asked))
         }
         None => Err(ApiError::conflict(format!("no call `{}` waits for {what}", call.0.escape_debug()))
             .suggest(

@@ -62,3 +62,25 @@ fn one_stream_follows_several_sessions() {
         assert_eq!(server.ask(&format!("GET /v1/events?follow={wrong}"), "").status, 400, "{wrong}");
     }
 }
+
+#[test]
+fn an_approval_is_in_the_journal_when_the_request_is_answered() {
+    let place = Place::new();
+    let write =
+        |number: usize| json!({"name": "write", "arguments": {"path": format!("f{number}"), "content": "x"}});
+    let mut replies: Vec<Value> = (0..8).map(|number| json!({"calls": [write(number)]})).collect();
+    replies.push(json!({"say": "Done."}));
+    let model = place.script("model", &replies);
+    let server = Serving::start(&place, &["--model", &model, "--permission", "ask"]);
+    let id = server.session("{}");
+    let mut events = server.follow(&id, "");
+    server.ask(&format!("POST /v1/sessions/{id}/prompt"), r#"{"text":"write"}"#);
+    for number in 1..=8 {
+        let call = events.until("approval_asked").pop().unwrap()["call"].as_str().unwrap().to_owned();
+        let answered =
+            server.ask(&format!("POST /v1/sessions/{id}/approvals/{call}"), r#"{"answer":"once"}"#);
+        let journal = std::fs::read_to_string(place.journal()).unwrap();
+        assert_eq!(answered.status, 202, "{answered:?}");
+        assert_eq!(journal.matches(r#""type":"approval_answered""#).count(), number, "{journal}");
+    }
+}
