@@ -151,12 +151,15 @@ fn zone_named(name: &str) -> Result<TimeZone, Failure> {
 }
 
 fn parse(pattern: &str) -> Result<Cron, Failure> {
-    Cron::from_str(pattern).map_err(|error| unreadable(pattern, &error.to_string()))
+    Cron::from_str(pattern).map_err(|error| match pattern.trim().starts_with('@') {
+        true => unreadable(pattern, "there is no such name"),
+        false => unreadable(pattern, &error.to_string()),
+    })
 }
 
 fn unreadable(pattern: &str, why: &str) -> Failure {
     Failure::usage(format!("cannot read the pattern `{pattern}`: {why}"))
-        .hint("five fields: minute, hour, day, month, day of the week; e.g. `0 9 * * 1-5`")
+        .hint("five fields: minute, hour, day, month, day of the week; e.g. `0 9 * * 1-5`; or a name: `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`")
 }
 
 /// Saves a schedule; returns its name.

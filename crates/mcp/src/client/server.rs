@@ -215,6 +215,10 @@ impl Server {
                 let message = format!("the MCP server `{name}` refused `{tool}`: {}", error.message);
                 ToolError::new(ToolErrorKind::User, message)
             }
+            ServiceError::TransportSend(error) if let Some(status) = words::busy(&error) => {
+                let message = format!("the MCP server `{name}` did not take `{tool}`: HTTP {status}");
+                ToolError::new(ToolErrorKind::User, message).hint("nothing was done; call it again later")
+            }
             ServiceError::Timeout { timeout } => {
                 let seconds = timeout.as_secs();
                 let message = format!(

@@ -199,6 +199,7 @@ fn an_empty_task_or_a_pattern_with_seconds_is_refused() {
     for (words, said) in [
         (&["--description", "  "][..], "missing 'description' in input"),
         (&["--description", "x", "--cron", "*/2 * * * * *"], "it has 6 fields"),
+        (&["--description", "x", "--cron", "@reboot"], "there is no such name"),
     ] {
         let refused = project.run(&[&["jobs", "add"], words].concat());
         assert!(refused.code == 2 && refused.err.contains(said), "{words:?}: {refused:?}");

@@ -7,6 +7,7 @@ mod html_export;
 mod memory;
 mod names;
 mod outbox;
+mod outbox_servers;
 mod pull_requests;
 mod random_blames;
 mod random_replays;
