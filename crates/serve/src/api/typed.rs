@@ -114,11 +114,11 @@ pub(crate) async fn typed(
 
 /// Sends the prompt that a saved one stands for.
 async fn saved(context: &Context, id: &str, key: Option<&Keyed>, text: &str) -> Answer<Response> {
+    let session = opened(context, id).await?;
     let Some(prompt) = expanded(context, id, text)? else {
         let names = COMMANDS.map(|(name, ..)| format!("`/{name}`")).join(", ");
         return Err(ApiError::wrong("the text is no command").suggest(format!("send {names} or `#TEXT`")));
     };
-    let session = opened(context, id).await?;
     if let Some(done) = typed_before(context, &session, key) {
         return Ok(done);
     }

@@ -72,7 +72,10 @@ fn each_turn_is_committed_without_what_git_cannot_commit() {
     let first = "echo a >a.txt; mkdir empty target; echo o >target/o; git add a.txt";
     let second = "rm a.txt; git mv instances.go moved.go; echo b >b.txt";
     let said = json!({"say": "Done."});
-    let script = project.place.script("two", &[bash(first), said.clone(), bash(second), said]);
+    // A commit is a call as well, and each counts as a reply of the script.
+    let committed = [json!({"say": "Committed."}), json!({"say": "Refused."})];
+    let lines = [&[bash(first), said.clone()][..], &committed, &[bash(second), said]].concat();
+    let script = project.place.script("two", &lines);
     let words =
         ["serve", "--listen", "127.0.0.1:0", "--permission", "accept-edits", "--model", script.as_str()];
     let server = Serving::begin(&project.place, project.haft(&words));
