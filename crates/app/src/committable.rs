@@ -1,7 +1,8 @@
-//! [`committable`]: which files of a session Git can commit.
+//! [`committable`] and [`untracked`]: which files Git can commit.
 use crate::git::said;
 use std::{
     collections::HashSet,
+    ffi::OsString,
     path::{Path, PathBuf},
 };
 
@@ -20,6 +21,17 @@ pub fn committable(workspace: &Path, paths: Vec<PathBuf>) -> Option<Vec<PathBuf>
         committed.contains(name) || listed.contains(name) && is_there(name)
     };
     Some(paths.into_iter().filter(can_be_committed).collect())
+}
+
+/// Returns the files below `folders`, relative to `workspace`, that Git does not track and does not ignore.
+#[must_use]
+pub fn untracked(workspace: &Path, folders: Vec<PathBuf>) -> Vec<PathBuf> {
+    if folders.is_empty() {
+        return Vec::new();
+    }
+    let words = ["ls-files", "--others", "--exclude-standard", "-z", "--"].map(OsString::from);
+    let listed = said(workspace, words.into_iter().chain(folders.into_iter().map(Into::into)));
+    names(&listed.unwrap_or_default()).into_iter().map(Path::to_owned).collect()
 }
 
 fn names(listed: &str) -> HashSet<&Path> {

@@ -265,15 +265,14 @@ impl Jobs {
     /// it is removed as [`Job::close`] does it. Waits for Git.
     pub fn finish_closing(&self, id: &SessionId, standing: &JobSummary) {
         let (home, order) = (self.app.home(), &standing.order);
-        if !standing.status.is_over() || !WorkTree::is_left(&home.0, order) || home.is_open(id) {
+        let Some(tree) = WorkTree::left(&home.0, order) else { return };
+        if !standing.status.is_over() || home.is_open(id) {
             return;
         }
-        let Ok(entries) = home.peek(&id.0) else { return };
-        let is_removed = standing.status == JobStatus::Completed && !order.debug;
-        if is_removed {
+        WorkTree::finish(order, &tree, standing.status == JobStatus::Completed && !order.debug);
+        if !tree.exists() {
             fs::remove_dir_all(home.folder(id).join("outputs")).ok();
         }
-        WorkTree::finish(order, &worked_in(&entries), is_removed);
     }
 
     /// The folder of its own in which a job works or has worked, if it has one and that is there.

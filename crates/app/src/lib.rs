@@ -47,7 +47,7 @@ pub mod usage;
 pub mod users;
 mod workspace_files;
 
-pub use committable::committable;
+pub use committable::{committable, untracked};
 pub use failure::{Exit, Failure};
 pub use host::{AppHost, Ceiling};
 pub use mcp_offers::McpOffers;

@@ -133,7 +133,7 @@ fn edit_note(edits: &str) -> String {
     )
 }
 
-/// What stands behind the error if the files could not be written: the person's work is not lost.
+/// What stands behind the error if the files could not be written: the model can propose the person's text anew.
 pub(crate) fn unwritten_edits(edits: &str) -> String {
     if edits.is_empty() {
         return String::new();

@@ -254,7 +254,8 @@ impl CallScope {
     pub async fn move_files(&self, steps: &[Change], cancel: &CancellationToken) -> Unmoved {
         let mut unmoved = Unmoved::default();
         // Nearly always all of them can be moved, and then one sync is enough.
-        let whole = changed::squash(steps);
+        let mut whole = changed::squash(steps);
+        whole.extend(changed::folders_without_files(steps, &whole));
         let left = match self.settle(&whole, Pass::Again, cancel).await {
             Ok(left) => left,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {

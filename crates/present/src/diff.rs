@@ -12,6 +12,8 @@ use std::{
 const MAX_DIFF_LINES: usize = 200;
 /// A longer content is not shown by its lines.
 const MAX_BYTES: usize = 8 << 20;
+/// What stands in place of the lines of other contents.
+pub(crate) const NO_TEXT: &str = "not text";
 /// A longer content with a zero byte in it is not text.
 const MAX_BYTES_WITH_ZEROS: usize = 8_000;
 
@@ -223,8 +225,8 @@ pub(crate) fn not_text(session: &dyn Recorded, change: &Change) -> String {
     let size = shown.and_then(|state| session.content(&state.hash).ok());
     match size.map(|content| content.len()) {
         Some(size) if size > MAX_BYTES => format!("too long to show, {size} bytes"),
-        Some(size) => format!("not text, {size} bytes"),
-        None => "not text".to_owned(),
+        Some(size) => format!("{NO_TEXT}, {size} bytes"),
+        None => NO_TEXT.to_owned(),
     }
 }
 

@@ -45,6 +45,8 @@ struct Argument {
     /// The texts that it was given as, a line or more each; `None` if it holds anything else, or a list of words such as what a
     /// command needs.
     text: Option<String>,
+    /// It is all that a file holds after the changes.
+    is_content: bool,
 }
 
 /// What is said of a proposal where there is little room.
@@ -104,8 +106,12 @@ impl Proposal {
         let is_shown =
             |value: &Value| value.as_str().is_some_and(|text| known.clone().any(|known| known == text));
         let arguments = made.arguments.as_object().into_iter().flat_map(Map::iter);
-        let arguments = arguments.filter(|(_, value)| !is_shown(value) && !is_content(value, changes));
-        let arguments: Vec<Argument> = arguments.map(|(name, value)| Argument::new(name, value)).collect();
+        let arguments = arguments.filter(|(_, value)| !is_shown(value));
+        let argument = |(name, value): (&String, &Value)| {
+            let is_content = is_content(value, changes);
+            Argument { is_content, ..Argument::new(name, value) }
+        };
+        let arguments: Vec<Argument> = arguments.map(argument).collect();
         let effects_in_words = match changes {
             [] => effects.iter().map(|effect| in_words(effect, workspace)).collect(),
             changes => changes.iter().map(changed).collect(),
@@ -240,10 +246,16 @@ impl Argument {
         let is_word = |value: &Value| value.is_string();
         let is_words = value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(is_word));
         let text = if is_words { None } else { texts(value) };
-        Self { name: safe::visible_line(name), shown: shown(value), text }
+        Self { name: safe::visible_line(name), shown: shown(value), text, is_content: false }
     }
 
+    /// A diff shows what a new content changes, unless it is no text or too long.
     fn is_seen_in(&self, diff: &str) -> bool {
+        let is_shown =
+            diff.contains("\n@@ ") && !diff.contains(diff::NO_TEXT) && !diff.ends_with(" more lines\n");
+        if self.is_content && is_shown {
+            return true;
+        }
         let text = self.text.as_deref().filter(|text| text.len() <= MAX_SEARCHED_BYTES);
         text.is_some_and(|text| text.lines().all(|line| diff.contains(&safe::visible_lines(line))))
     }

@@ -130,10 +130,13 @@ impl Store {
 }
 
 impl Keeper {
-    /// Gives the answer that was kept first. After an error the same request is tried again.
+    /// Gives the answer that was kept first. After an error the same request is tried again: what others have done since is
+    /// not its own.
     async fn keep(&self, answer: RequestAnswer) -> Answer<RequestAnswer> {
+        let is_done = (200..300).contains(&answer.status);
         match self {
-            _ if !(200..300).contains(&answer.status) => Ok(answer),
+            Self::File(taken) if !is_done => taken.forget_position().await.map(|()| answer),
+            Self::Row(_) if !is_done => Ok(answer),
             Self::File(taken) => taken.keep(&answer).await.map(|()| answer),
             Self::Row(row) => row.keep(answer).await,
         }

@@ -63,8 +63,12 @@ fn wrong_engine(user: &UserFile, text: &str) -> Option<String> {
 
 fn wrong_vendor(user: &UserFile, text: &str) -> Option<String> {
     let known = provider_names();
-    let (name, message) =
-        user.vendors.keys().find_map(|name| Some((name, unknown("provider", name, &known)?)))?;
+    let meant = |name: &str| vendors().iter().find(|vendor| vendor.aliases.contains(&name));
+    let wrong = |name: &str| match meant(name) {
+        Some(vendor) => Some(format!("`vendors.{name}` is named `vendors.{}`", vendor.name)),
+        None => unknown("provider", name, &known),
+    };
+    let (name, message) = user.vendors.keys().find_map(|name| Some((name, wrong(name)?)))?;
     Some(at_line_of(&format!("[vendors.{name}"), text, &message))
 }
 

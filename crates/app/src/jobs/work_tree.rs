@@ -66,20 +66,24 @@ impl WorkTree {
         clone::bring_back(&order.origin, &tree, branch);
     }
 
-    /// Whether the tree of the job is there.
-    pub(super) fn is_left(home: &Path, order: &JobSpec) -> bool {
-        let name = order.branch.as_deref().and_then(|branch| branch.strip_prefix("haft/"));
-        name.is_some_and(|name| home.join("worktrees").join(name).exists())
+    /// The tree of the job, if it is there.
+    pub(super) fn left(home: &Path, order: &JobSpec) -> Option<PathBuf> {
+        let name = order.branch.as_deref()?.strip_prefix("haft/")?;
+        Some(home.join("worktrees").join(name)).filter(|tree| clone::is_one(tree))
     }
 
-    /// Like [`Self::bring_back`] and [`Self::remove`], some time after the job: a branch that was deleted or changed meanwhile
-    /// stays as it is.
-    pub(super) fn finish(order: &JobSpec, folder: &Path, is_removed: bool) {
+    /// Like [`Self::bring_back`] and [`Self::remove`], some time after the job. A branch that was deleted meanwhile stays so,
+    /// and one that a person may have set stays as it is: of a tree that stays, the branch is brought forward only from where
+    /// the job began.
+    pub(super) fn finish(order: &JobSpec, tree: &Path, is_removed: bool) {
         let Some(branch) = &order.branch else { return };
-        let Some(tree) = top(folder).filter(|tree| clone::is_one(tree)) else { return };
-        clone::bring_forward(&order.origin, &tree, branch);
+        let tip = said(&order.origin, ["rev-parse", "--verify", "--quiet", &format!("refs/heads/{branch}")]);
+        let is_at_start = order.start.as_ref().map(|start| &start.commit) == tip.as_ref();
+        if tip.is_some() && (is_removed || is_at_start) {
+            clone::bring_forward(&order.origin, tree, branch);
+        }
         if is_removed {
-            clone::remove(&order.origin, &tree);
+            clone::remove(&order.origin, tree);
         }
     }
 

@@ -1,7 +1,7 @@
 //! [`Changed`]: what calls have really done to files, folded from facts.
-use crate::{CallId, Change, Fact, Rewind};
+use crate::{CallId, Change, Fact, FileState, Rewind};
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     path::{Path, PathBuf},
 };
 
@@ -85,6 +85,30 @@ pub fn squash<'a>(steps: impl IntoIterator<Item = &'a Change>) -> Vec<Change> {
     }
     files.retain(|file| file.before != file.after);
     files
+}
+
+/// The changes of folders that came or went with files, where nothing else is left of those files in `whole`, which is what
+/// [`squash`] makes of `steps`.
+pub fn folders_without_files(steps: &[Change], whole: &[Change]) -> Vec<Change> {
+    let named: HashSet<&Path> = steps.iter().map(|step| &*step.path).collect();
+    let kept: HashSet<&Path> = whole.iter().map(|change| &*change.path).collect();
+    let mut folders = BTreeMap::new();
+    for step in steps.iter().filter(|step| !kept.contains(&*step.path)) {
+        for folder in step.folders().filter(|folder| !named.contains(folder)) {
+            folders.entry(folder).or_insert((step, step)).1 = step;
+        }
+    }
+    let changes =
+        folders.into_iter().filter_map(|(folder, (first, last))| match (&first.after, &last.after) {
+            (Some(_), Some(_)) => {
+                let after = Some(FileState::folder(0o755));
+                Some(Change { path: folder.to_owned(), before: None, after, new_folders: 0 })
+            }
+            (None, None) => Some(Change { before: None, ..last.clone() }),
+            _ => None,
+        });
+    let mut seen = HashSet::new();
+    changes.filter(|change| seen.insert(change.path.clone())).collect()
 }
 
 /// Attributes that a step does not name stay as they are.

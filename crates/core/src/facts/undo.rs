@@ -171,11 +171,12 @@ pub fn last_undo(entries: &[Arc<Entry>]) -> Option<(Vec<Change>, Seq)> {
 /// The contents of repositories that the calls of the last undo had added. The undo left them ([`without_objects`]), but Git may
 /// have removed them since: the redo needs them again.
 pub fn objects_of_last_undo(entries: &[Arc<Entry>]) -> Vec<Change> {
-    let is_undo = |fact: &Fact| matches!(fact, Fact::Rewound { way: Direction::Undo, .. });
     let path = active_path(entries);
-    let Some(undo) = path.iter().rfind(|entry| is_undo(&entry.fact)) else { return Vec::new() };
+    let Some(undo) = path.iter().rfind(|entry| matches!(entry.fact, Fact::Rewound { .. })) else {
+        return Vec::new();
+    };
     let before = &entries[..entries.partition_point(|other| other.seq < undo.seq)];
-    let Fact::Rewound { calls, .. } = &undo.fact else { return Vec::new() };
+    let Fact::Rewound { way: Direction::Undo, calls, .. } = &undo.fact else { return Vec::new() };
     let made: Vec<Change> = match calls.is_empty() {
         true => {
             let undone = active_path(before).into_iter().filter(|entry| Some(entry.seq) > undo.parent);

@@ -71,9 +71,8 @@ pub(super) fn is_unauthorized(error: &DynamicTransportError) -> bool {
 /// The HTTP status of a server that takes no requests at the moment, and so has done nothing.
 pub(super) fn busy(error: &DynamicTransportError) -> Option<u16> {
     match error.error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
-        Some(StreamableHttpError::HttpStatus(error)) => {
-            Some(error.status).filter(|status| [429, 503].contains(status))
-        }
+        // Proxies answer 503 also where the server has had the request.
+        Some(StreamableHttpError::HttpStatus(error)) => Some(error.status).filter(|status| *status == 429),
         _ => None,
     }
 }

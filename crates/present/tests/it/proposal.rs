@@ -154,8 +154,13 @@ fn the_whole_content_of_a_file_is_not_repeated_beside_its_diff() {
     let changes = [Change { path: "a.txt".into(), before: None, after: Some(state), new_folders: 0 }];
     let made = ToolCall::new("1", "write", json!({"path": "a.txt", "content": content}));
     let proposal = proposal(made, "", &[Effect::Write("/w/a.txt".into())], &changes);
-    let diff = "+++ b/a.txt\n-two\n+2\n";
+    let diff = "+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n";
     assert_eq!(proposal.brief(diff), Brief { text: diff.to_owned(), is_whole: true });
+    // What a diff does not show is shown beside it.
+    for diff in ["+++ b/a.txt\nnot text, 12 bytes\n", "+++ b/a.txt\n@@ -1,3 +1,3 @@\n-two\n… 9 more lines\n"]
+    {
+        assert!(proposal.brief(diff).text.contains("content:"), "{diff}");
+    }
 }
 
 // H-137: a person who has not read the documentation sees what "live" means.

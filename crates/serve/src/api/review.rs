@@ -10,8 +10,8 @@ use crate::{
     requests::{Key, Keyed, begin},
 };
 use axum::Json;
-use haft_app::committable;
-use haft_core::{Change, Changed, Command, Entry, Fact, Seq, ToolResult, active_path};
+use haft_app::{committable, untracked};
+use haft_core::{Change, Changed, Command, Entry, Fact, Seq, ToolResult, active_path, changed::paths};
 use haft_engine::Session;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -75,7 +75,7 @@ pub(crate) async fn commit(
     }
     let paths = match paths.is_empty() {
         true => committable_paths(&context, &session).await?,
-        false => paths,
+        false => with_untracked(&context, &session, paths).await?,
     };
     if paths.is_empty() {
         return Err(ApiError::conflict(
@@ -95,14 +95,39 @@ async fn committable_paths(context: &Context, session: &Session) -> Answer<Vec<P
     blocking(move || Ok(committable(&workspace, paths.clone()).unwrap_or(paths))).await
 }
 
-/// Each file in the workspace that the session touched, but for what was undone. One that ended as it began may have been
-/// committed in between.
+/// With the files that Git does not track yet in those that are folders.
+async fn with_untracked(
+    context: &Context,
+    session: &Session,
+    mut paths: Vec<PathBuf>,
+) -> Answer<Vec<PathBuf>> {
+    let workspace = context.hub.find(&session.id().0)?.place.workspace;
+    let more = move || {
+        let folders = paths.iter().filter(|path| workspace.join(path).is_dir());
+        let files = untracked(&workspace, folders.cloned().collect());
+        paths.extend(files);
+        Ok(paths)
+    };
+    blocking(more).await
+}
+
+/// Each file in the workspace that the session touched, but for those whose changes were undone. One that ended as it began
+/// without an undo may have been committed in between.
 fn touched_paths(session: &Session) -> Vec<PathBuf> {
     let entries = session.entries();
-    let changed = Changed::of(active_path(&entries).iter().map(|entry| &entry.fact));
-    let paths = changed.steps().map(|change| &change.path).filter(|path| path.is_relative());
+    let path = active_path(&entries);
+    let changed = Changed::of(path.iter().map(|entry| &entry.fact));
+    let undone = path.iter().filter_map(|entry| match &entry.fact {
+        Fact::Rewound { changes, calls, .. } if !calls.is_empty() => Some(changes),
+        _ => None,
+    });
+    let (whole, undone) = (paths(&changed.whole()), undone.flat_map(|changes| paths(changes)));
+    let (whole, undone): (HashSet<PathBuf>, HashSet<PathBuf>) =
+        (whole.into_iter().collect(), undone.collect());
+    let touched = changed.steps().map(|change| &change.path).filter(|path| path.is_relative());
+    let touched = touched.filter(|path| whole.contains(*path) || !undone.contains(*path));
     let mut seen = HashSet::new();
-    paths.filter(|path| seen.insert(path.as_path())).cloned().collect()
+    touched.filter(|path| seen.insert(path.as_path())).cloned().collect()
 }
 
 /// What to publish

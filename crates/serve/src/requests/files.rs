@@ -174,6 +174,15 @@ impl Taken {
         Ok(())
     }
 
+    /// The attempt is over.
+    pub(super) async fn forget_position(&self) -> Answer<()> {
+        if self.position.lock().take().is_none() {
+            return Ok(());
+        }
+        let (file, length) = (self.file.clone(), self.lines().len() as u64);
+        blocking(move || file.set_len(length).and_then(|()| file.sync_data()).map_err(not_kept)).await
+    }
+
     pub(super) async fn keep(&self, answer: &RequestAnswer) -> Answer<()> {
         let RequestAnswer { status, kind, body } = answer.clone();
         self.write(self.lines(), &Answered { status, kind, body }).await

@@ -249,6 +249,7 @@ impl Settling<'_> {
                 let place = Place::find(&self.workspace.join(folder));
                 match place {
                     Ok(Lookup::Open(place)) if place.remove_folder(&place.name).is_ok() => {}
+                    Ok(Lookup::Missing) => {}
                     _ => break,
                 }
             }

@@ -32,7 +32,7 @@ pub(super) struct Report {
 
 /// Programs in the background end with the command, however they were started.
 const LEFT: &str =
-    "[what the command left running was ended with it; `background: true` starts a command that goes on]";
+    "[programs in the background end with the command; `background: true` starts a command that goes on]";
 
 /// The fields of a result.
 #[derive(Serialize)]

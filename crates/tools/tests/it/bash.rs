@@ -37,7 +37,7 @@ async fn a_command_tells_its_output_and_how_it_ended() {
 #[tokio::test]
 async fn what_a_command_leaves_is_ended_and_told() {
     let kit = Kit::new();
-    let left = "\n[what the command left running was ended with it; `background: true` starts a command that goes on]";
+    let left = "\n[programs in the background end with the command; `background: true` starts a command that goes on]";
     for (command, expected) in [
         ("sleep 300 & echo started", format!("started{left}")),
         ("sleep 1234 >/dev/null 2>&1 & echo on", format!("on{left}")),

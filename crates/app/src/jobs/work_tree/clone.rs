@@ -42,12 +42,9 @@ pub(super) fn bring_back(origin: &Path, tree: &Path, branch: &str) {
     fetch(origin, tree, &format!("+refs/heads/{branch}:refs/heads/{branch}"));
 }
 
-/// The same where the branch is still there, and has nothing that the tree does not have.
+/// The same where the branch has nothing that the tree does not have.
 pub(super) fn bring_forward(origin: &Path, tree: &Path, branch: &str) {
-    let branch = format!("refs/heads/{branch}");
-    if said(origin, ["rev-parse", "--verify", "--quiet", &branch]).is_some() {
-        fetch(origin, tree, &format!("{branch}:{branch}"));
-    }
+    fetch(origin, tree, &format!("refs/heads/{branch}:refs/heads/{branch}"));
 }
 
 fn fetch(origin: &Path, tree: &Path, branch: &str) {

@@ -336,6 +336,7 @@ fn a_value_that_nothing_can_use_is_told_with_its_line_and_what_was_expected() {
             "[vendors.openrouterr]\nkey = \"k\"\n",
             "line 1: there is no provider `openrouterr`; did you mean `openrouter`?",
         ),
+        ("[vendors.claude]\nkey = \"k\"\n", "line 1: `vendors.claude` is named `vendors.anthropic`"),
         (
             "[tools.bash]\ntimeout_default = 0\n",
             "line 2: `tools.bash.timeout_default` is 0; it must be at least 1",

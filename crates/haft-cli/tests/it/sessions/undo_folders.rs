@@ -21,7 +21,15 @@ fn all(place: &Place) -> BTreeSet<String> {
 
 #[test]
 fn folders_that_a_turn_made_and_removed_or_moved_do_not_come_back() {
-    for command in ["rm -r new", "mv new other", "mv new d/inside", "mv d D; mkdir d; mv new d/new"] {
+    for command in [
+        "rm -r new",
+        "rm new/deep/f",
+        "rm -r new; mkdir new",
+        "mv new other",
+        "mv new/deep d/inside",
+        "mv new d/inside",
+        "mv d D; mkdir d; mv new d/new",
+    ] {
         let place = Place::new();
         place.write("d/a.txt", "1\n");
         let before = all(&place);
