@@ -149,12 +149,10 @@ pub fn last_undo(entries: &[Arc<Entry>]) -> Option<(Vec<Change>, Seq)> {
             // The end of a task that the undo took back.
             Fact::TurnEnded { rounds: 0, .. } if ends_taken_back(&path[..place]) => {}
             Fact::TaskEnded { task, .. } if !has_begun(&path[..place], task) => {}
-            Fact::Rewound { way: Direction::Undo, changes, conflicts, .. } => {
-                // What it left alone was not undone.
-                let undone = changes.iter().filter(|change| !conflicts.contains(&change.path));
+            Fact::Rewound { way: Direction::Undo, changes, .. } => {
                 let place = entries.partition_point(|other| other.seq < entry.seq);
                 let head = entries.get(place.checked_sub(1)?)?;
-                return Some((undone.rev().map(Change::inverse).collect(), head.seq));
+                return Some((changes.iter().rev().map(Change::inverse).collect(), head.seq));
             }
             // What was in its way may be gone.
             Fact::Rewound { way: Direction::Redo, changes, conflicts, .. } if !conflicts.is_empty() => {

@@ -130,7 +130,9 @@ pub fn next_step(file: &Path, way: Direction, changes: &[Change], merge: &str) -
     let whole = changed::squash(changes);
     let after = whole.iter().find(|change| change.path == file).and_then(|change| change.after.as_ref());
     match (way, after) {
-        (Direction::Redo, _) => format!("undo your change to {name}, then redo once more"),
+        (Direction::Redo, _) => {
+            format!("if {name} is to be as the session left it, put your version aside and redo once more")
+        }
         (Direction::Undo, None) => {
             format!("{name} did not exist before; if you do not need it, remove it yourself")
         }

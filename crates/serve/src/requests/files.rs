@@ -16,7 +16,10 @@ use std::{
     io::{self, Read, Seek, SeekFrom, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::{Duration, Instant, SystemTime},
 };
 
@@ -37,6 +40,8 @@ pub(super) struct Taken {
     file: Arc<File>,
     begun: Option<Kept>,
     position: Mutex<Option<Position>>,
+    /// Whether this attempt has kept the position.
+    has_begun: AtomicBool,
     answer: Option<Answered>,
 }
 
@@ -135,7 +140,8 @@ fn take(path: &Path) -> io::Result<Option<Taken>> {
         line = lines.next();
     }
     let answer = line.and_then(|line| serde_json::from_str(line).ok());
-    Ok(Some(Taken { file: Arc::new(file), begun, position: Mutex::new(position), answer }))
+    let (file, position) = (Arc::new(file), Mutex::new(position));
+    Ok(Some(Taken { file, begun, position, has_begun: AtomicBool::new(false), answer }))
 }
 
 fn is_old(about: &fs::Metadata) -> bool {
@@ -171,14 +177,16 @@ impl Taken {
         let position = Position { next };
         self.write(self.begun.as_ref().map(line).unwrap_or_default(), &position).await?;
         *self.position.lock() = Some(position);
+        self.has_begun.store(true, Relaxed);
         Ok(())
     }
 
-    /// The attempt is over.
+    /// Forgets the position if this attempt has kept it: the attempt is over, and did not do what was asked for.
     pub(super) async fn forget_position(&self) -> Answer<()> {
-        if self.position.lock().take().is_none() {
+        if !self.has_begun.load(Relaxed) {
             return Ok(());
         }
+        *self.position.lock() = None;
         let (file, length) = (self.file.clone(), self.lines().len() as u64);
         blocking(move || file.set_len(length).and_then(|()| file.sync_data()).map_err(not_kept)).await
     }

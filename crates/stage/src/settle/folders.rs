@@ -249,6 +249,7 @@ impl Settling<'_> {
                 let place = Place::find(&self.workspace.join(folder));
                 match place {
                     Ok(Lookup::Open(place)) if place.remove_folder(&place.name).is_ok() => {}
+                    Ok(Lookup::Open(place)) if place.inode_of(&place.name).is_none() => {}
                     Ok(Lookup::Missing) => {}
                     _ => break,
                 }

@@ -90,7 +90,10 @@ fn a_command_cannot_look_into_the_process_that_runs_it() {
     let (_, printed) = result_of(&place, look, &[("OPENAI_API_KEY", KEY)]);
     // Root may look at the variables with which it began, and finds no key among them.
     let printed = printed.replace("0\n", "");
-    assert_eq!(printed, "its own child is open to it\nlooked");
+    assert!(
+        printed.starts_with("its own child is open to it\nlooked\n[programs in the background"),
+        "{printed}"
+    );
 }
 
 /// Every file below `folder` that holds `text`.
