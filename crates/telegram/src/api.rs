@@ -62,6 +62,8 @@ pub(super) enum Refusal {
     Unreachable(String),
     /// Retry only after this time.
     Wait(Duration),
+    /// The chat has this number from here on.
+    Moved(i64),
     /// It will not work, in Telegram's own words.
     Refused {
         /// As in HTTP.
@@ -76,6 +78,7 @@ impl fmt::Display for Refusal {
         match self {
             Self::Unreachable(why) => f.write_str(why),
             Self::Wait(time) => write!(f, "too many requests, wait {} s", time.as_secs()),
+            Self::Moved(to) => write!(f, "the chat is now {to}"),
             Self::Refused { code, description } => write!(f, "{description} ({code})"),
         }
     }
@@ -205,7 +208,7 @@ impl Api {
             Refusal::Refused { code, description } => {
                 Refusal::Refused { code, description: clean(description) }
             }
-            wait @ Refusal::Wait(_) => wait,
+            other @ (Refusal::Wait(_) | Refusal::Moved(_)) => other,
         }
     }
 }
@@ -225,9 +228,8 @@ fn result(status: u16, body: &[u8]) -> Result<Value, Refusal> {
     let code = answer.get("error_code").and_then(Value::as_u64).unwrap_or(status.into());
     let description = answer.get("description").and_then(Value::as_str).unwrap_or("no reason is given");
     let more = |name: &str| answer.get("parameters").and_then(|more| more.get(name));
-    if more("migrate_to_chat_id").is_some() {
-        // An update says that the chat has another number now.
-        return Err(Refusal::Wait(USUAL_WAIT));
+    if let Some(to) = more("migrate_to_chat_id").and_then(Value::as_i64) {
+        return Err(Refusal::Moved(to));
     }
     let wait = more("retry_after").and_then(Value::as_u64);
     match (code, wait) {
@@ -298,7 +300,7 @@ mod tests {
             (
                 400,
                 r#"{"ok":false,"error_code":400,"parameters":{"migrate_to_chat_id":-7}}"#,
-                Err(Refusal::Wait(USUAL_WAIT)),
+                Err(Refusal::Moved(-7)),
             ),
             (413, "<html>", refused(413, "no answer of the Bot API, but 413 and 6 bytes")),
             (429, "<html>", Err(Refusal::Wait(USUAL_WAIT))),

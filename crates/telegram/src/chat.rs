@@ -33,13 +33,12 @@ pub(super) enum Mail {
     Said(Box<Message>),
     Edited,
     Pressed(Press),
-    /// The chat has this number from here on.
+    /// The chat has another number from here on.
     Moved(i64),
 }
 
 /// A chat and its session.
 pub(super) struct Chat {
-    pub(super) id: i64,
     pub(super) bot: Arc<Bot>,
     pub(super) outbox: Arc<Outbox>,
     pub(super) open: Option<Open>,
@@ -80,7 +79,6 @@ impl Chat {
         let renderer = TurnRenderer::new(bot.engine.setup().profile.chat.clone());
         let outbox = Arc::new(Outbox::new(id, renderer));
         Self {
-            id,
             bot,
             outbox,
             open: None,
@@ -136,7 +134,7 @@ impl Chat {
 
     /// The buttons of before cannot be pressed any more.
     fn moved(&mut self, to: i64) {
-        (self.id, self.choices) = (to, None);
+        self.choices = None;
         self.outbox.move_to(to);
         self.repeat_asks();
     }
@@ -181,7 +179,7 @@ impl Chat {
         }
         match self.session().await {
             Ok(session) if is_cut_off && !session.is_joined() => {
-                self.bot.type_in(self.id).await;
+                self.bot.type_in(self.id()).await;
                 self.send(Command::Continue);
             }
             Ok(_) => {}
@@ -324,12 +322,17 @@ impl Chat {
         self.open.as_ref().is_some_and(|open| open.session.send(command).is_ok())
     }
 
+    /// The number of the chat.
+    pub(super) fn id(&self) -> i64 {
+        self.outbox.chat()
+    }
+
     pub(super) fn state(&self) -> ChatState {
-        self.bot.store.chat(self.id)
+        self.bot.store.chat(self.id())
     }
 
     pub(super) fn keep(&self, change: impl FnOnce(&mut ChatState)) {
-        self.bot.keep(self.id, change);
+        self.bot.keep(self.id(), change);
     }
 }
 

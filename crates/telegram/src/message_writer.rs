@@ -17,6 +17,9 @@ use tokio::time::{Instant, sleep, sleep_until};
 /// If Telegram does not answer, the request is repeated after 1, 2, 4 … seconds, at most this.
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(60);
 
+/// How soon a request is repeated to a group that is said to have moved to where it is.
+const MOVE_INTERVAL: Duration = Duration::from_secs(3);
+
 /// Maximum tries for a file that fails: it is large, and later messages wait for it.
 const MAX_FILE_TRIES: u32 = 3;
 
@@ -154,6 +157,7 @@ impl MessageWriter {
                 self.keep(|chat| chat.message = self.message);
             }
             Err(Refusal::Wait(time)) => self.pause(time),
+            Err(Refusal::Moved(to)) => self.moved(to).await,
             Err(Refusal::Unreachable(why)) => {
                 let pause = self.next_pause(&why);
                 self.pause(pause);
@@ -245,6 +249,7 @@ impl MessageWriter {
             let again = Upload { field: file.field, name: file.name, mime: file.mime, bytes: file.bytes };
             match self.api.send(method, self.chat(), again).await {
                 Err(Refusal::Wait(time)) => self.rest(time).await,
+                Err(Refusal::Moved(to)) => self.moved(to).await,
                 Err(Refusal::Unreachable(why)) if tries < MAX_FILE_TRIES => {
                     tries += 1;
                     let pause = self.next_pause(&why);
@@ -291,6 +296,10 @@ impl MessageWriter {
     async fn settled(&mut self, answer: Result<Value, Refusal>) -> Option<Result<Value, Refusal>> {
         let pause = match answer {
             Err(Refusal::Wait(time)) => time,
+            Err(Refusal::Moved(to)) => {
+                self.moved(to).await;
+                return None;
+            }
             Err(Refusal::Unreachable(why)) => self.next_pause(&why),
             done => {
                 self.troubles = 0;
@@ -335,6 +344,19 @@ impl MessageWriter {
             (self.notes)(format!("Telegram takes nothing for chat {} before {seconds} s", self.chat()));
         }
         self.outbox.pause(Instant::now() + time);
+    }
+
+    /// Goes on in the group that the chat has become. An update may have said so already, or may never come.
+    async fn moved(&mut self, to: i64) {
+        let from = self.chat();
+        if from == to {
+            return self.rest(MOVE_INTERVAL).await;
+        }
+        if let Err(error) = self.store.write(|state| state.move_chat(from, to)) {
+            (self.notes)(format!("cannot write `{}`: {error}", self.store.file().display()));
+        }
+        self.outbox.move_to(to);
+        (self.shown, self.message) = (Extent::default(), None);
     }
 
     async fn rest(&self, time: Duration) {

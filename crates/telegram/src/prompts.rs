@@ -134,7 +134,7 @@ impl Chat {
         let Prepared { messages, parts, problems } = prepared;
         problems.iter().for_each(|problem| self.outbox.say(problem));
         if !parts.is_empty() && !self.outbox.is_running() {
-            self.bot.type_in(self.id).await;
+            self.bot.type_in(self.id()).await;
         }
         let channel = Some(self.channel(&messages));
         match parts.is_empty() || !self.sends(Command::Prompt { parts, channel }).await {
@@ -162,7 +162,7 @@ impl Chat {
 
     pub(super) fn channel(&self, messages: &[i64]) -> Channel {
         let messages = messages.iter().map(i64::to_string).collect();
-        Channel { kind: "telegram".into(), chat: self.id.to_string(), messages }
+        Channel { kind: "telegram".into(), chat: self.id().to_string(), messages }
     }
 
     /// The messages of this chat that a fact records.
@@ -176,7 +176,7 @@ impl Chat {
     }
 
     fn messages_of(&self, channel: &Channel) -> Vec<i64> {
-        let is_ours = channel.kind == "telegram" && channel.chat == self.id.to_string();
+        let is_ours = channel.kind == "telegram" && channel.chat == self.id().to_string();
         channel.messages.iter().filter(|_| is_ours).filter_map(|message| message.parse().ok()).collect()
     }
 

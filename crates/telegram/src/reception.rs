@@ -237,6 +237,10 @@ impl Chats {
     }
 
     fn send(&mut self, chat: i64, mail: Mail) {
+        let before = self.bot.store.read(|state| state.moved.get(&chat).copied());
+        if let Some(before) = before.filter(|_| !self.inboxes.contains_key(&chat)) {
+            self.moved(before, chat);
+        }
         let inbox = self.inboxes.entry(chat).or_insert_with(|| {
             let (sender, inbox) = mpsc::unbounded_channel();
             let lives = Chat::new(chat, self.bot.clone()).live(inbox);

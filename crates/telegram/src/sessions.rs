@@ -166,7 +166,7 @@ impl Chat {
     fn is_followed_elsewhere(&self) -> bool {
         let Some(session) = self.state().session else { return false };
         let is_there =
-            |(id, chat): (&i64, &ChatState)| *id != self.id && chat.session.as_ref() == Some(&session);
+            |(id, chat): (&i64, &ChatState)| *id != self.id() && chat.session.as_ref() == Some(&session);
         self.bot.store.read(|state| state.chats.iter().any(is_there))
     }
 

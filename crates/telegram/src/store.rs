@@ -40,6 +40,8 @@ pub(super) struct State {
     pub(super) chats: BTreeMap<i64, ChatState>,
     /// The number of the next question, never used twice.
     pub(super) next_ask: u64,
+    /// The numbers that groups had before, by those that they have now.
+    pub(super) moved: BTreeMap<i64, i64>,
 }
 
 /// A person who may talk.
@@ -123,6 +125,7 @@ impl State {
         let Some(mut chat) = self.chats.remove(&from) else { return };
         (chat.message, chat.asked) = (None, Vec::new());
         chat.unsent.iter_mut().for_each(|message| message.chat = to);
+        self.moved.insert(to, from);
         self.chats.insert(to, chat);
     }
 

@@ -266,7 +266,16 @@ async fn a_group_that_becomes_a_supergroup_keeps_its_conversation() {
     const SUPERGROUP: i64 = -100_200;
     let (fake, mut place) = (Fake::start().await, Place::new());
     place.mode = Mode::Ask;
-    let bot = place.start(&fake, &[write("b.txt"), json!({"say": "Done."}), json!({"say": "More."})]);
+    let bot = place.start(
+        &fake,
+        &[
+            write("b.txt"),
+            json!({"say": "Done."}),
+            json!({"say": "More."}),
+            json!({"say": "Later."}),
+            json!({"say": "Last."}),
+        ],
+    );
     let said = |chat: i64, more: Value| {
         let mut said = group(OWNER, "@haft_bot go", more);
         said["chat"]["id"] = chat.into();
@@ -289,8 +298,16 @@ async fn a_group_that_becomes_a_supergroup_keeps_its_conversation() {
     assert_eq!(place.text("b.txt").as_deref(), Some("new\n"));
     said(SUPERGROUP, json!({}));
     fake.reads_part(SUPERGROUP, "More.").await;
+    // The bot was away when that update was there to be had.
+    const NEXT: i64 = -100_300;
+    let moved = json!({"migrate_to_chat_id": NEXT});
+    fake.fault("sendMessage", 400, json!({"ok": false, "error_code": 400, "parameters": moved}));
+    said(SUPERGROUP, json!({}));
+    fake.reads_part(NEXT, "Later.").await;
+    said(NEXT, json!({}));
+    fake.reads_part(NEXT, "Last.").await;
     bot.stop().await.unwrap();
-    assert_eq!(place.prompted(), ["go", "go"], "one session");
+    assert_eq!(place.prompted(), ["go"; 4], "one session");
 }
 
 fn write(path: &str) -> Value {
