@@ -84,37 +84,31 @@ impl Secrets {
     pub fn values(&self) -> Arc<[String]> {
         match REGISTERED.read().is_empty() {
             true => self.0.clone(),
-            false => self.search(|all| all.iter().map(|secret| (*secret).to_owned()).collect()),
+            false => self.wanted(|_| true).into(),
         }
     }
 
-    /// What `find` returns for all values, the longest first.
-    fn search<T>(&self, find: impl FnOnce(&[&str]) -> T) -> T {
+    /// Those that `is_wanted` picks, the longest first.
+    fn wanted(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let registered = REGISTERED.read();
-        if registered.is_empty() && self.0.is_empty() {
-            return find(&[]);
-        }
-        let mut all: Vec<&str> = self.0.iter().chain(&*registered).map(String::as_str).collect();
-        all.sort_by_key(|secret| Reverse(secret.len()));
-        find(&all)
+        let all = self.0.iter().chain(&*registered);
+        let mut wanted: Vec<String> = all.filter(|secret| is_wanted(secret)).cloned().collect();
+        wanted.sort_by_key(|secret| Reverse(secret.len()));
+        wanted
     }
 
     /// Whether one of them stands in `text`.
     pub fn are_in(&self, text: &str) -> bool {
-        self.search(|all| all.iter().any(|secret| text.contains(secret)))
-            || self.hide_among_signs(text).is_some()
+        !self.wanted(|secret| text.contains(secret)).is_empty() || self.hide_among_signs(text).is_some()
     }
 
     /// `text` with `[key]` in place of each of them, also where signs that move the cursor or set a color stand between
     /// its letters.
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let hidden = self.search(|all| {
-            let mut hidden = Cow::Borrowed(text);
-            for secret in all.iter().filter(|secret| text.contains(**secret)) {
-                hidden = hidden.replace(secret, PLACEHOLDER).into();
-            }
-            hidden
-        });
+        let mut hidden = Cow::Borrowed(text);
+        for secret in self.wanted(|secret| text.contains(secret)) {
+            hidden = hidden.replace(&secret, PLACEHOLDER).into();
+        }
         match self.hide_among_signs(&hidden) {
             Some(hidden) => hidden.into(),
             None => hidden,
@@ -132,10 +126,10 @@ impl Secrets {
         let start = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
         let places: Vec<usize> =
             shown.iter().flat_map(|part| start(part)..start(part) + part.len()).collect();
-        let mut found: Vec<_> = self.search(|all| {
-            let found = all.iter().flat_map(|secret| plain.match_indices(secret));
-            found.map(|(at, secret)| places[at]..places[at + secret.len() - 1] + 1).collect()
-        });
+        let secrets = self.wanted(|secret| plain.contains(secret));
+        let found = secrets.iter().flat_map(|secret| plain.match_indices(secret.as_str()));
+        let mut found: Vec<_> =
+            found.map(|(at, secret)| places[at]..places[at + secret.len() - 1] + 1).collect();
         found.sort_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
         let (mut hidden, mut end) = (String::new(), 0);
         for range in found {

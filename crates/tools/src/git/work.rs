@@ -7,6 +7,7 @@ use super::{
 use haft_core::{ToolError, ToolErrorKind, ToolOutput};
 use serde_json::json;
 use std::{
+    collections::HashSet,
     ffi::OsString,
     path::{Path, PathBuf},
 };
@@ -93,14 +94,14 @@ async fn untracked(
     if answer.truncated {
         return Err(refused("it has too many files that are not tracked"));
     }
-    let files: Vec<&Path> = answer.stdout.split_terminator('\0').map(Path::new).collect();
+    let files: HashSet<&Path> = answer.stdout.split_terminator('\0').map(Path::new).collect();
     let is_untracked = |path: &&PathBuf| {
         let path = path.strip_prefix(&repository.folder).unwrap_or(path);
         let path = path.strip_prefix(".").unwrap_or(path);
-        files.iter().any(|file| match which {
-            Untracked::Named => *file == path,
-            Untracked::InFolders => file.starts_with(path),
-        })
+        match which {
+            Untracked::Named => files.contains(path),
+            Untracked::InFolders => files.iter().any(|file| file.starts_with(path)),
+        }
     };
     Ok(paths.iter().filter(is_untracked).cloned().collect())
 }
