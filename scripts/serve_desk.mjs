@@ -135,7 +135,7 @@ expect('the message is the title', await tab.$eval('#field-message', (field) => 
 await looked('review')
 await press('dialog button', 'Commit')
 await has('write it', '.told .note:last-of-type, .told')
-await seen('the call of git has ended', () => document.querySelectorAll('.end').length === 5)
+await seen('the call of git has ended', () => document.querySelectorAll('.end').length === 4)
 expect(`it is committed: ${git('log', '--format=%s', '--name-only')}`, git('log', '--format=%s', '--name-only').trim() === 'write it\n\nsrc/parser.py')
 // An undo shows what it would put back.
 await tab.evaluate(() => window.scrollTo({ top: 0 }))
