@@ -12,7 +12,7 @@ use std::{
 pub fn committable(workspace: &Path, paths: Vec<PathBuf>) -> Option<Vec<PathBuf>> {
     let words = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
     let listed = said(workspace, words)?;
-    // Before the first commit there is none.
+    // A repository without commits has no `HEAD`.
     let committed = said(workspace, ["ls-tree", "-r", "--name-only", "-z", "HEAD"]).unwrap_or_default();
     let (listed, committed) = (names(&listed), names(&committed));
     let is_there = |path: &Path| workspace.join(path).symlink_metadata().is_ok();

@@ -254,10 +254,12 @@ impl CallScope {
     pub async fn move_files(&self, steps: &[Change], cancel: &CancellationToken) -> Unmoved {
         let mut unmoved = Unmoved::default();
         // Nearly always all of them can be moved, and then one sync is enough.
-        let mut whole = changed::squash(steps);
-        whole.extend(changed::folders_without_files(steps, &whole));
-        let left = match self.settle(&whole, Pass::Again, cancel).await {
-            Ok(left) => left,
+        let whole = changed::squash(steps);
+        let folders = changed::folders_without_files(steps, &whole);
+        let is_of_folder = |path: &PathBuf| folders.iter().any(|folder| folder.path == *path);
+        let left = match self.settle(&[&whole[..], &folders].concat(), Pass::Again, cancel).await {
+            // Of a file that came and went again, another process may have made one since.
+            Ok(left) => left.into_iter().filter(|path| !is_of_folder(path)).collect(),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 unmoved.files = self.not_real(&whole).await;
                 unmoved.failed.extend(unmoved.files.iter().map(|path| (path.clone(), error.to_string())));

@@ -18,7 +18,7 @@ const MIN_SECRET_BYTES: usize = 8;
 /// password may be `development`, and every word of it would be hidden.
 const MIN_GUESSED_BYTES: usize = 16;
 
-/// So many registered values are kept: a process that runs for months gets a new token every hour.
+/// Maximum registered values; the oldest goes first. A process that runs for months gets a new token every hour.
 const MAX_REGISTERED: usize = 200;
 
 /// What [`register`] was given, the last one used at the end.

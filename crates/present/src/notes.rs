@@ -1,8 +1,8 @@
 //! [`of`]: shows a fact in one line, beside replies and calls.
 use crate::safe;
 use haft_core::{
-    Accepted, AcceptedFile, AttemptEnd, AttemptResult, Change, ChangeKind, Fact, Outcome, SessionSetup,
-    StopReason,
+    Accepted, AcceptedFile, Answer, AttemptEnd, AttemptResult, Change, ChangeKind, Fact, Outcome,
+    SessionSetup, StopReason,
 };
 use haft_engine::local_time;
 use std::path::Path;
@@ -10,12 +10,7 @@ use std::path::Path;
 /// Nothing where a fact is shown in another way, or speaks for itself.
 pub fn of(fact: &Fact) -> Option<String> {
     Some(match fact {
-        Fact::ApprovalAnswered { answer: haft_core::Answer::Unanswered, .. } => {
-            "refused: it needs an approval, and there is no person to ask".into()
-        }
-        Fact::ApprovalAnswered { answer: haft_core::Answer::NotUnderstood, .. } => {
-            "refused: the front-end's answer to the question was not understood".into()
-        }
+        Fact::ApprovalAnswered { answer, .. } => return not_answered(*answer).map(str::to_owned),
         Fact::Unsettled { paths, .. } => {
             let paths: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
             format!("left as it was: {}", paths.join(", "))
@@ -70,6 +65,15 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::Reminded { claims, .. } => format!("nothing shows what it claims: {}", claims.join("; ")),
         _ => return of_goal(fact).or_else(|| fact.limit_reached()),
     })
+}
+
+/// Why a call is refused to which a person has said neither yes nor no; `None` if a person has.
+fn not_answered(answer: Answer) -> Option<&'static str> {
+    match answer {
+        Answer::Unanswered => Some("refused: it needs an approval, and there is no person to ask"),
+        Answer::NotUnderstood => Some("refused: the front-end's answer to the question was not understood"),
+        Answer::Once | Answer::Always | Answer::No => None,
+    }
 }
 
 /// Why a reply has no end of its own; `None` if it has one.

@@ -222,8 +222,8 @@ fn settled(mut taken: Map<String, Value>) -> Map<String, Value> {
     }
 }
 
-/// With a type in any case, where there is none the one that the rest is said of, or each of them. A list must say what it
-/// holds.
+/// Gives a schema without a type the one that its other fields belong to, or a choice of all types. A list without `items` is
+/// one of texts.
 fn of_one_type(mut taken: Map<String, Value>) -> Map<String, Value> {
     let has = |names: &[&str]| names.iter().any(|name| taken.contains_key(*name));
     let implied = match () {

@@ -108,8 +108,7 @@ pub(crate) async fn typed(
             return Err(unrecorded(&session).unwrap_or_else(|| ApiError::conflict(why)));
         }
     }
-    let answer = TypedAnswer { session: session.id().0.clone(), from, note };
-    Ok((StatusCode::ACCEPTED, Json(answer)).into_response())
+    Ok(accepted(&session, from, note))
 }
 
 /// Sends the prompt that a saved one stands for.
@@ -132,8 +131,7 @@ async fn saved(context: &Context, id: &str, key: Option<&Keyed>, text: &str) -> 
     if let Some(why) = turn.refusal() {
         return Err(ApiError::conflict(why));
     }
-    let answer = TypedAnswer { session: session.id().0.clone(), from, note: None };
-    Ok((StatusCode::ACCEPTED, Json(answer)).into_response())
+    Ok(accepted(&session, from, None))
 }
 
 /// The answer to a request whose earlier attempt did something that a typed command does, and was cut off by a crash.
@@ -153,6 +151,10 @@ fn typed_before(context: &Context, session: &Session, key: Option<&Keyed>) -> Op
     };
     let done = since.iter().find(|entry| is_done(&entry.fact)).map(|entry| entry.seq);
     let first = said_before(context, since, key).into_iter().chain(done).min()?;
-    let answer = TypedAnswer { session: session.id().0.clone(), from: first.0, note: None };
-    Some((StatusCode::ACCEPTED, Json(answer)).into_response())
+    Some(accepted(session, first.0, None))
+}
+
+fn accepted(session: &Session, from: u64, note: Option<String>) -> Response {
+    let answer = TypedAnswer { session: session.id().0.clone(), from, note };
+    (StatusCode::ACCEPTED, Json(answer)).into_response()
 }

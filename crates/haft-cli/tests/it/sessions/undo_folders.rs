@@ -46,3 +46,17 @@ fn folders_that_a_turn_made_and_removed_or_moved_do_not_come_back() {
         assert_eq!(verified.code, 0, "{command}: {verified:?}");
     }
 }
+
+#[test]
+fn a_file_of_the_same_name_that_a_person_made_since_stays() {
+    let place = Place::new();
+    let made = call("write", json!({"path": "new/deep/f", "content": "1\n"}));
+    let model = place.script("m", &[made, bash("rm new/deep/f; touch other"), json!({"say": "Done."})]);
+    let ran = place.run(&["run", "--permission", "full", "--model", &model, "go"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    // With the same content, too.
+    place.write("new/deep/f", "1\n");
+    let undone = place.run(&["undo"]);
+    assert_eq!((undone.code, undone.out.contains("new/deep")), (0, false), "{undone:?}");
+    assert_eq!((place.read("new/deep/f").as_deref(), place.read("other")), (Some("1\n"), None));
+}
