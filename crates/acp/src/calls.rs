@@ -31,7 +31,7 @@ pub(super) struct Call {
     pub(super) arguments: Value,
     changed: Changed,
     diffs: Vec<ToolCallContent>,
-    /// Its result says what of its changes was not accepted.
+    /// Whether the user accepted only part of its changes; its result says which part.
     pub(super) is_accepted_in_part: bool,
     output: String,
     /// Some output was not shown yet.
@@ -45,7 +45,7 @@ impl Call {
         Self { id, name, looks, arguments, changed, diffs, is_accepted_in_part, output, has_news }
     }
 
-    /// It takes shape.
+    /// Announces the call while the model still writes it.
     pub(super) fn announced(&self) -> SessionUpdate {
         let Looks { kind, title, locations } = self.looks.clone();
         let call =
@@ -64,14 +64,14 @@ impl Call {
         self.update(ToolCallUpdateFields::new().status(ToolCallStatus::InProgress))
     }
 
-    /// It does something to files.
+    /// Updates the call with its changes to files.
     pub(super) fn changes(&mut self, session: &Session, folder: &Folder, fact: &Fact) -> ToolCallUpdate {
         self.changed.apply(fact);
         self.diffs = ShownChanges::of(session, folder, &self.changed.whole()).content();
         self.update(ToolCallUpdateFields::new().content(self.content()))
     }
 
-    /// It says something.
+    /// Appends output of the call.
     pub(super) fn says(&mut self, chunk: &str) {
         self.output += chunk;
         let surplus = self.output.len().saturating_sub(MAX_OUTPUT_BYTES);
@@ -79,19 +79,20 @@ impl Call {
         self.has_news = true;
     }
 
-    /// What it said last.
+    /// Updates the call with its latest output.
     pub(super) fn output(&mut self) -> ToolCallUpdate {
         self.has_news = false;
         self.update(ToolCallUpdateFields::new().content(self.content()))
     }
 
-    /// What it did to files so far, and what it said last.
+    /// The changes to files so far, and the latest output.
     fn content(&self) -> Vec<ToolCallContent> {
         let output = (!self.output.is_empty()).then(|| text(&fenced_as_is(&shown(&self.output))));
         self.diffs.iter().cloned().chain(output).collect()
     }
 
-    /// Both its changes and its words. A command that ends with another code than 0 has failed, as in a terminal.
+    /// The update for a call that ended, with its changes and its output. A command that ends with another code than 0
+    /// has failed, as in a terminal.
     pub(super) fn ended(&self, result: &ToolResult) -> ToolCallUpdate {
         let status = if result.went_well() { ToolCallStatus::Completed } else { ToolCallStatus::Failed };
         let images = result.images.iter().map(|image| {
@@ -113,7 +114,7 @@ impl Call {
         self.update(ToolCallUpdateFields::new().status(ToolCallStatus::Failed).content(content))
     }
 
-    /// It had not ended when its process did.
+    /// Updates a call that had not ended when its process did.
     pub(super) fn left(&self) -> ToolCallUpdate {
         let content = vec![text("interrupted: its process ended before it did")];
         self.update(ToolCallUpdateFields::new().status(ToolCallStatus::Failed).content(content))
@@ -133,7 +134,7 @@ impl Call {
             (Some(failure), _) => Some(shown(&failure.message)),
             (None, Shown::Message(words)) => Some(safe::text(words).into_owned()),
             (None, Shown::Nothing) => None,
-            // Its answer is what it was called for, and Markdown.
+            // A subagent's answer is Markdown, and the editor shows it as such.
             _ if matches!(result.report(), Some(Report::Subagent(_))) => Some(shown(&result.content)),
             (None, Shown::Text(words)) if !self.is_accepted_in_part => Some(shown(words)),
             (None, Shown::Text(_) | Shown::Preview) => Some(fenced_as_is(&shown(&result.content))),
@@ -151,12 +152,12 @@ pub(super) fn text(words: &str) -> ToolCallContent {
     ContentBlock::Text(TextContent::new(words)).into()
 }
 
-/// As it stands, where Markdown is shown.
+/// Fences `words` as code, so that Markdown shows them unchanged.
 pub(super) fn fenced(words: &str) -> String {
     fenced_as_is(&safe::text(words))
 }
 
-/// The same for words that are harmless already.
+/// Like [`fenced`], for words without control characters.
 pub(super) fn fenced_as_is(words: &str) -> String {
     let fence = fence(words);
     format!("{fence}\n{}\n{fence}", words.trim_end_matches('\n'))

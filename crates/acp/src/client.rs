@@ -15,7 +15,7 @@ use std::{path::Path, sync::Arc};
 pub(super) struct Editor {
     pub(super) connection: ConnectionTo<Client>,
     pub(super) flow: Arc<Flow>,
-    /// What it does with files for us.
+    /// The editor's capabilities for files.
     pub(super) files: FileSystemCapabilities,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Editor {
 pub(super) enum Picked {
     /// This option, by its id.
     Option(String),
-    /// Nothing: the turn is to stop.
+    /// The editor canceled the prompt: the turn stops.
     Cancelled,
     /// The editor cannot ask.
     NoAnswer,
@@ -34,9 +34,9 @@ pub(super) enum Picked {
 /// Why the editor did not show a file.
 #[derive(Clone)]
 pub(super) enum Unread {
-    /// It knows of none.
+    /// The editor knows no such file.
     NotFound,
-    /// In its words; there may be a text in it all the same.
+    /// The editor's error, in its own words. The file may hold text nevertheless.
     Failed(String),
 }
 

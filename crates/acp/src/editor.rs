@@ -1,6 +1,6 @@
 //! Files as the editor has them, including unsaved changes.
 //!
-//! A *buffer* is the text of a file in the editor. Where it differs from the disk, a call that reads or writes the file
+//! A *buffer* is the text of a file in the editor. If it differs from the disk, a call that reads or writes the file
 //! finds the buffer's text in its view. Changes are settled by having the editor write them, so that its buffer and the
 //! disk are the same afterwards; where it cannot, the disk is written as without an editor, if nothing is lost by it.
 //! Folders are read from the disk, and commands run on it.
@@ -35,7 +35,7 @@ pub(super) fn stages(inner: Stages, buffers: Buffers) -> Stages {
 struct EditorStage {
     inner: Arc<dyn Stage>,
     buffers: Buffers,
-    /// Private copies lie in it.
+    /// Private copies are in it.
     folder: PathBuf,
     /// Which unsaved text of a file the model was shown, or wrote.
     known: Mutex<HashMap<PathBuf, u64>>,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Folder {
     /// Links followed: the workspace.
     pub(super) real: PathBuf,
-    /// As the editor names it.
+    /// The path as the editor wrote it.
     named: PathBuf,
 }
 
@@ -36,7 +36,7 @@ impl Folder {
         }
     }
 
-    /// The path in the folder of a file that the editor names, if it lies there.
+    /// The path in the folder of a file that the editor names, if it is there.
     pub(super) fn inside<'a>(&self, file: &'a Path) -> Option<&'a Path> {
         file.strip_prefix(&self.named).or_else(|_| file.strip_prefix(&self.real)).ok()
     }

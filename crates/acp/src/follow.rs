@@ -25,12 +25,12 @@ const NO: &str = "no";
 
 /// What a person is asked about a call.
 enum Asked {
-    /// With the parts that can be accepted alone.
+    /// An approval, with the parts that can be accepted alone.
     Approval(PartialAnswers),
     Question(Question),
 }
 
-/// Who follows.
+/// Follows a session and sends its events to the editor.
 pub(super) struct Follower {
     open: Arc<OpenSession>,
     editor: Editor,
@@ -42,7 +42,7 @@ pub(super) struct Follower {
     end: End,
 }
 
-/// What is known of how a turn ends before it does.
+/// What the entries of a turn tell of its end in advance.
 #[derive(Default)]
 struct End {
     stop: Option<haft_core::StopReason>,
@@ -57,7 +57,7 @@ impl Follower {
         Self { open, editor, teller, asked, withdraw, end: End::default() }
     }
 
-    /// From the entry `from` on until the session closes.
+    /// Follows from the entry `from` on until the session closes.
     pub(super) async fn run(mut self, from: Seq) {
         let mut events = Box::pin(self.open.session.events(from));
         let flow = self.editor.flow.clone();
@@ -158,7 +158,8 @@ impl Follower {
         }
     }
 
-    /// With all that the call would do. Its title stands whole here: an editor may show no more than that.
+    /// Asks for approval and shows everything that the call would do. The title is not shortened: some editors show
+    /// nothing else.
     fn approve(&mut self, fact: &Fact) {
         let Fact::ApprovalAsked { call, changes, .. } = fact else { return };
         let Some(proposal) = Proposal::of(&self.open.session, fact) else { return };
@@ -265,7 +266,7 @@ impl Follower {
         None
     }
 
-    /// The note that stands in the conversation has no room for the reason.
+    /// The note that is in the conversation has no room for the reason.
     fn not_understood(&self, why: &str) -> Answer {
         self.open.host.note(format!("the editor's answer to a question was not understood: {why}"));
         Answer::NotUnderstood

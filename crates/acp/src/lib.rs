@@ -38,6 +38,6 @@ use std::sync::Arc;
 pub struct Settings {
     /// Where sessions lie.
     pub home: Home,
-    /// Makes the engines of sessions; hears what a person should know and the protocol has no words for.
+    /// Makes the engines of sessions, and receives notes for the user for which the protocol has no message.
     pub host: Arc<dyn Host>,
 }

@@ -3,7 +3,7 @@ use super::sdk::{Error, SessionMode, SessionModeState, wrong};
 use haft_core::Mode;
 use haft_engine::Session;
 
-/// From the strictest to the widest: the mode, its name for people, what it means.
+/// All modes, from the strictest to the widest: the mode, its displayed name, and its meaning.
 const ALL_MODES: [(Mode, &str, &str); 5] = [
     (Mode::ReadOnly, "Read only", "Nothing but reading in the workspace"),
     (Mode::Plan, "Plan", "Nothing is changed until a plan is accepted"),

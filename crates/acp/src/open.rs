@@ -39,7 +39,7 @@ pub(super) struct OpenSession {
     pub(super) folder: Folder,
     buffers: Buffers,
     pub(super) host: Arc<dyn Host>,
-    /// Those that the editor named.
+    /// MCP servers that the editor named.
     pub(super) servers: Vec<RequestedServer>,
     prompt: Mutex<Option<Waiting>>,
     /// A call that is refused with the next prompt, which says why.
@@ -49,7 +49,7 @@ pub(super) struct OpenSession {
 /// A prompt that was not answered yet.
 struct Waiting {
     responder: Responder<PromptResponse>,
-    /// Its turn runs. Before that another turn may be at its end.
+    /// Whether its own turn runs already; until then an earlier turn may still be ending.
     is_heard: bool,
     /// The editor wants it to stop.
     is_cancelled: bool,
@@ -187,7 +187,7 @@ impl OpenSession {
         })
     }
 
-    /// Who follows the session must find the prompt before its first event.
+    /// The follower of the session must find the prompt before the prompt's first event.
     fn wait(&self, commands: &[Command], responder: Responder<PromptResponse>) {
         let undo = commands.iter().find(|command| moves_files(command)).map(|command| match command {
             Command::UndoCalls(undo) => undo.calls.clone(),

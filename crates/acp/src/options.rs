@@ -12,10 +12,10 @@ const MODEL: &str = "model";
 const EFFORT: &str = "effort";
 /// Stands for no effort: the model has one of its own.
 const DEFAULT_EFFORT: &str = "default";
-/// Behind the name of a provider, for a model that has to be typed: editors have no field for it.
+/// Marks a provider whose model has to be typed. Editors have no field for that, so such choices are left out.
 const TYPED: char = '…';
 
-/// What a session goes on with.
+/// The model, effort, agent and mode that a session continues with.
 pub(super) struct Choice {
     pub(super) model: String,
     pub(super) effort: Option<String>,
@@ -56,7 +56,7 @@ pub(super) fn of(open: &OpenSession) -> Vec<SessionConfigOption> {
     vec![models, efforts]
 }
 
-/// What the session goes on with, by what the editor asks for.
+/// The choice that the editor's request makes.
 pub(super) fn chosen(open: &OpenSession, asked: &SetSessionConfigOptionRequest) -> Result<Choice, Error> {
     let model = &open.engine.setup().model;
     let option = &*asked.config_id.0;

@@ -20,7 +20,8 @@ pub(super) const REFUSE_AND_SAY: &str = "no-because";
 pub(super) struct PartialAnswers(Vec<(String, Accepted)>);
 
 impl PartialAnswers {
-    /// Of what these changes do: each file if there are several, and each hunk of a file with several, up to eight.
+    /// The parts of these changes that the user can accept: each file if there are several, and each hunk of a file
+    /// with several, up to eight.
     pub(super) fn of(session: &dyn Recorded, changes: &[Change]) -> Self {
         let changes: Vec<Change> =
             squash(changes).into_iter().filter(|change| !is_new_folder(change)).collect();
@@ -37,7 +38,7 @@ impl PartialAnswers {
         Self(parts)
     }
 
-    /// The options, to stand between those that accept all and those that refuse all.
+    /// The options, which are listed between those that accept all and those that refuse all.
     pub(super) fn options(&self) -> impl Iterator<Item = PermissionOption> {
         self.0.iter().enumerate().map(|(place, (name, _))| {
             PermissionOption::new(format!("part-{place}"), name.clone(), PermissionOptionKind::AllowOnce)

@@ -48,7 +48,7 @@ pub(super) fn parts(
     if parts.is_empty() { Err(wrong("the prompt is empty; say what to do")) } else { Ok(parts) }
 }
 
-/// The text of a prompt that is nothing else.
+/// The text of a prompt without attachments; `None` if it has some.
 pub(super) fn only_text(blocks: &[ContentBlock]) -> Option<String> {
     let text = |block: &ContentBlock| match block {
         ContentBlock::Text(said) => Some(said.text.clone()),
@@ -75,7 +75,7 @@ fn quoted(name: &str, text: &str) -> String {
     format!("\n\n`{name}`:\n{fence}\n{text}{end}{fence}")
 }
 
-/// Backticks that do not stand in `text`.
+/// Backticks that are not in `text`.
 pub(super) fn fence(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     "`".repeat(longest.max(2) + 1)

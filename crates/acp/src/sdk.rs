@@ -29,7 +29,7 @@ pub(super) fn wrong(message: impl Into<String>) -> Error {
     worded(Error::invalid_params(), message)
 }
 
-/// It was tried and did not work.
+/// An error for something that was tried and failed.
 pub(super) fn failed(message: impl Into<String>) -> Error {
     worded(Error::internal_error(), message)
 }
@@ -42,7 +42,7 @@ pub(super) fn unknown_session(id: &str) -> Error {
     worded(unknown, message)
 }
 
-/// The same error in other words: editors show them to people.
+/// Replaces the message of `error`: editors show it to users.
 pub(super) fn worded(mut error: Error, message: impl Into<String>) -> Error {
     error.message = message.into();
     error

@@ -42,9 +42,9 @@ pub(super) struct Sessions {
 /// How a session is opened again.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Again {
-    /// The editor wants to see what was said.
+    /// The editor wants the conversation so far.
     Replayed,
-    /// It knows.
+    /// The editor has the conversation.
     Silent,
 }
 
@@ -150,7 +150,7 @@ impl Sessions {
         let open = self.begin(made, |engine, agent| engine.resume(&id, agent))?;
         let entries = open.session.entries();
         let mut teller = teller(&open);
-        // The editor knows what was said.
+        // The editor has the conversation already.
         let _said = teller.replay(&entries);
         self.follow(self.editor(connection), open.clone(), teller, after(&entries));
         open.session.send(Command::KeepSetup).map_err(|closed| failed(closed.to_string()))?;

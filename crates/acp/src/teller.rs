@@ -75,7 +75,7 @@ impl Teller {
         items.into_iter().flat_map(|item| self.item(item)).collect()
     }
 
-    /// Something that was heard and not shown yet.
+    /// The updates for live text that was not shown yet.
     pub(super) fn news(&mut self) -> Vec<SessionUpdate> {
         if let Some(item) = self.timeline.news() {
             return self.item(item);
@@ -94,7 +94,7 @@ impl Teller {
         self.calls.get(call)
     }
 
-    /// Something that was recorded.
+    /// The updates for a recorded fact.
     pub(super) fn fact(&mut self, fact: &Fact) -> Vec<SessionUpdate> {
         let items = self.timeline.fact(0, fact);
         let mut updates: Vec<_> = items.into_iter().flat_map(|item| self.item(item)).collect();
@@ -214,7 +214,7 @@ impl Teller {
         updates
     }
 
-    /// Nothing goes on after a turn: what was announced in a reply that was cut off never came to be.
+    /// Ends all calls that are still announced: after a turn, calls of a reply that was cut off never begin.
     fn over(&mut self) -> Vec<SessionUpdate> {
         let mut updates = self.outputs();
         updates.extend(self.calls.drain().map(|(_, call)| SessionUpdate::ToolCallUpdate(call.dropped())));
@@ -233,7 +233,7 @@ impl Teller {
         format!("{}-{call}", self.round)
     }
 
-    /// What comes in the place of something else stands by itself.
+    /// A reply that replaces an abandoned one begins a message of its own.
     fn piece(&self, text: &str, is_anew: bool) -> ContentChunk {
         let gap = if is_anew { "\n\n" } else { "" };
         self.chunk(format!("{gap}{}", safe::text(text)))

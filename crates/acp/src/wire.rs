@@ -52,12 +52,12 @@ impl Flow {
         }
     }
 
-    /// One was sent.
+    /// Counts a message that was sent.
     pub(super) fn sent(&self) {
         self.waiting.fetch_add(1, SeqCst);
     }
 
-    /// One was written, or never will be.
+    /// Counts a message that was written, or that can no longer be written.
     pub(super) fn is_written(&self) {
         self.waiting.fetch_sub(1, SeqCst);
         self.written.notify_waiters();

@@ -28,8 +28,9 @@ pub struct FoundAgent {
 }
 
 impl App {
-    /// All agents by name. A person's file takes the place of a built-in agent, a project's only stands beside them: it
-    /// comes with the repository, and is not trusted. One of another system takes no place of another agent.
+    /// All agents by name. A file of the user replaces a built-in agent of the same name. A file of the project does
+    /// not: it comes with the repository and is not trusted. A file of another system, such as `.claude/agents`,
+    /// replaces no agent, either.
     ///
     /// # Errors
     ///
@@ -86,7 +87,7 @@ pub(crate) fn names_in(dirs: Vec<SourceDir>, warn: Warn<'_>) -> Vec<String> {
     files.filter_map(|(dir, name, file)| Some(other::read(dir, &name, file, warn)?.agent.name)).collect()
 }
 
-/// The one that people get who ask for none has these names.
+/// Names of the default agent.
 const RESERVED: [&str; 2] = ["agent", AGENT];
 
 fn add(all: &mut Vec<FoundAgent>, found: FoundAgent) -> Result<(), String> {

@@ -20,13 +20,13 @@ use tempfile::TempDir;
 pub struct Attempts {
     /// The session.
     pub session: SessionId,
-    /// Those that have ended, by their number. The first one is the turn itself.
+    /// Attempts that have ended, by their number. Number 1 is the turn itself.
     pub all: Vec<PastAttempt>,
     workspace: PathBuf,
     entries: Vec<Arc<Entry>>,
     contents: LocalStage,
     secrets: Secrets,
-    /// What lies in the workspace, so that nothing is written to the session.
+    /// What is in the workspace, so that nothing is written to the session.
     found: LocalStage,
     _folder: TempDir,
 }
@@ -34,7 +34,7 @@ pub struct Attempts {
 /// An attempt that has ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PastAttempt {
-    /// Its place among the attempts. The turn itself is number 1.
+    /// Number of the attempt, counted from 1. The turn itself is number 1.
     pub number: u32,
     /// The session in which it was made.
     pub session: SessionId,
@@ -55,7 +55,7 @@ pub struct PastAttempt {
 /// What differs in one file between two attempts, or between the workspace and one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Differing {
-    /// From the other attempt, or the workspace, to the attempt.
+    /// What differs from the other attempt, or from the workspace, to this attempt.
     pub change: Change,
     /// How many lines only the attempt has.
     pub added: usize,

@@ -55,7 +55,7 @@ pub enum Origin {
 pub struct BlamedCall {
     /// The session.
     pub session: SessionId,
-    /// What people call the session, else the beginning of its first prompt.
+    /// The name of the session, or the beginning of its first prompt.
     #[serde(rename = "session_title")]
     pub title: String,
     /// The number of the call in its session, as `haft undo --list` shows it; `None` if the conversation went back before it,
@@ -83,7 +83,7 @@ pub struct BlamedCall {
 /// An attempt at a goal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BlamedAttempt {
-    /// Its place among the attempts.
+    /// Number of the attempt, counted from 1.
     pub number: u32,
     /// The session in which it was made, with its calls.
     pub session: SessionId,

@@ -1,4 +1,5 @@
-//! [`call`] and [`isolate`]: one call in a session that nothing but its folder depends on, and how it ended in words.
+//! [`call`] and [`isolate`]: make one call in a session of its own, which affects nothing but its folder, and say in
+//! words how the call ended.
 use crate::jobs::unattended_turn;
 use haft_core::{Command, NoHooks, Ruling};
 use haft_engine::{CallReport, Session, Setup};
@@ -12,11 +13,11 @@ const GRACE: Duration = Duration::from_secs(30);
 /// How a call ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CallEnd {
-    /// It did what it should.
+    /// The call succeeded.
     Succeeded,
-    /// It did not, in words that go on after what was called.
+    /// The call failed; the text continues a sentence that begins with the call.
     Failed(String),
-    /// It could not be made, and why.
+    /// The call could not be made, for this reason.
     NotMade(String),
 }
 
@@ -58,8 +59,8 @@ fn too_long(seconds: u64) -> String {
     format!("did not end within {seconds} s")
 }
 
-/// Nothing but the folder is changed, and no other model answers. What the person allows elsewhere may reach farther, as may
-/// hooks and servers.
+/// Limits a setup to its folder and its model: rules that allow something, hooks, servers and fallbacks are removed,
+/// since they may reach farther.
 pub(crate) fn isolate(setup: &mut Setup) {
     setup.policy.rules.retain(|rule| rule.ruling() != Ruling::Allow);
     setup.sources.clear();

@@ -114,7 +114,8 @@ impl Config {
         self.project.settings().permission.unwrap_or(Mode::Full)
     }
 
-    /// Whether commands are confined: what the person says, else the profile, and no less than the project's file says.
+    /// Whether commands are confined: as the user configures it, otherwise as the profile does, and at least as
+    /// strictly as the project's file asks for.
     pub fn sandbox(&self, profile: &Profile) -> Sandbox {
         let wanted = self.effective().sandbox.unwrap_or(profile.sandbox);
         self.project.settings().sandbox.map_or(wanted, |least| least.max(wanted))
@@ -327,7 +328,7 @@ pub fn read_file<T: Default + for<'a> Deserialize<'a>>(path: &Path) -> Result<T,
     read(path).map(|(found, _)| found)
 }
 
-/// What the file says, and its text. One that is not there says nothing.
+/// Reads a file; returns its settings and its text. A file that does not exist has no settings.
 fn read<T: Default + for<'a> Deserialize<'a>>(path: &Path) -> Result<(T, String), ConfigError> {
     let bytes = match untrusted_file::bytes(path) {
         Ok(bytes) => bytes,
@@ -353,7 +354,7 @@ fn told(error: &toml::de::Error, text: &str) -> String {
 
 #[cfg(test)]
 impl Config {
-    /// Both files, as if they were read.
+    /// Makes a configuration of both files without reading any.
     pub fn of(user: UserFile, project: ProjectFile) -> Self {
         Self { user, project, ..Self::default() }
     }

@@ -12,7 +12,7 @@ use haft_sandbox as sandbox;
 use haft_stage::ViewKind;
 use std::path::Path;
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// How it is.
@@ -201,7 +201,7 @@ async fn models(app: &App, config: &Config, report: &mut Report<'_>) {
         Ok(chosen) => report.good("model", &chosen.model.spec),
         Err(failure) => {
             let hint = failure.hint.unwrap_or_default();
-            // A list stands below a line that introduces it.
+            // A list is below a line that introduces it.
             let is_list = hint.lines().nth(1).is_some();
             let advice: Vec<&str> = hint.lines().skip(usize::from(is_list)).map(str::trim).collect();
             report.bad("model", &failure.message, &advice);

@@ -39,9 +39,9 @@ use tasks::{Task, read_all};
 pub struct EvalSpec {
     /// The folder that it is asked for in; the current one if left out.
     pub workspace: Option<PathBuf>,
-    /// What to begin; `None` to go on with `resume`.
+    /// What to begin; `None` to continue with `resume`.
     pub begin: Option<Begin>,
-    /// The evaluation to go on with, by its ID or the beginning of it.
+    /// The evaluation to continue with, by its ID or the beginning of it.
     pub resume: Option<String>,
     /// How many runs are under way at the same time.
     pub jobs: usize,
@@ -65,7 +65,7 @@ pub struct Begin {
 /// Tasks that are asked for.
 #[derive(Clone, Debug)]
 pub enum Wanted {
-    /// Those in the folders below this one.
+    /// The tasks in the folders below this one.
     Folder(PathBuf),
     /// The newest sessions of the workspace that are tasks.
     Newest {
@@ -94,13 +94,13 @@ pub enum Source {
 pub enum EvalEvent<'a> {
     /// A session is no task.
     LeftOut(&'a LeftOut),
-    /// It begins, or goes on.
+    /// It begins, or continues.
     Begun {
         /// The name of the evaluation.
         id: &'a str,
         /// All of its runs.
         runs: usize,
-        /// Those that ended before.
+        /// Number of runs that ended before.
         done: usize,
     },
     /// A run ended.
@@ -113,15 +113,15 @@ pub type Watch<'a> = &'a mut (dyn FnMut(EvalEvent<'_>) + Send);
 /// How the models of an evaluation did beside an earlier one of the same tasks.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
-    /// Of each model whose interval lies below that of the earlier evaluation: a sentence without its end.
+    /// A sentence, without its full stop, for each model whose interval is below that of the earlier evaluation.
     pub regressions: Vec<String>,
     /// Models that no earlier evaluation of these tasks has.
     pub not_compared: Vec<String>,
 }
 
 impl App {
-    /// Runs an evaluation, or what is left of one that was cut off: an earlier one of the same plan that did not come to its end
-    /// goes on, and what it has finished is not run again.
+    /// Runs an evaluation, or what is left of one that was cut off: an earlier one of the same plan that did not come
+    /// to its end continues, and what it has finished is not run again.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl App {
         Ok(EvalReport::of(&book.past))
     }
 
-    /// The evaluation `id`, or the newest one. Nothing is run.
+    /// Reads the report of the evaluation `id`, or of the newest one, without running anything.
     ///
     /// # Errors
     ///
@@ -309,7 +309,7 @@ impl App {
 struct Prepared {
     plan: EvalPlan,
     tasks: Vec<Task>,
-    /// The one that goes on; a new one begins if left out.
+    /// The one that continues; a new one begins if left out.
     earlier: Option<String>,
 }
 

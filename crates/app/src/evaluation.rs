@@ -43,9 +43,9 @@ pub struct EvaluationSpec {
     pub dialect: Option<String>,
     /// A TOML file with more tasks.
     pub tasks: Option<PathBuf>,
-    /// At most this many tasks.
+    /// Maximum number of tasks.
     pub first: Option<NonZeroUsize>,
-    /// Only with calls that a grammar constrains.
+    /// Whether to test only with calls that a grammar constrains.
     pub only_constrained: bool,
     /// Whether commands that change things run too, on this machine and as this user.
     pub runs_all: bool,
@@ -82,7 +82,7 @@ impl App {
         Ok((report, saved))
     }
 
-    /// One task, in a directory that is gone afterwards.
+    /// Runs one task in a directory that is removed afterwards.
     async fn try_task(&self, spec: &EvaluationSpec, model: Model, task: &Task) -> Result<Trial, Failure> {
         let folder = tempfile::tempdir()?;
         let root = folder.path().canonicalize()?;
@@ -99,7 +99,7 @@ impl App {
             true => Policy { mode: Mode::Full, rules: Vec::new() },
             false => Policy { mode: Mode::AcceptEdits, rules: harmless() },
         };
-        // The same for every user: otherwise a user's own files would be measured, too.
+        // Without the user's own files, so that every user measures the same.
         let (knowledge, hooks) = (Knowledge::default(), Arc::new(NoHooks));
         let tools = setup.tools.without(SKILL);
         let home = Home(root.join("home"));

@@ -8,7 +8,7 @@ pub use markdown::of as markdown;
 /// How a session is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportFormat {
-    /// For people: what was said and done, without what was undone.
+    /// The conversation as Markdown, without what was undone.
     Markdown,
     /// The journal, one entry per line, what was undone included.
     Json,

@@ -22,7 +22,7 @@ impl Failure {
         Self { message: message.into(), hint: None, exit: Exit::Usage }
     }
 
-    /// It was tried and did not work.
+    /// A failure of something that was tried.
     pub fn failed(message: impl Into<String>) -> Self {
         Self { message: message.into(), hint: None, exit: Exit::Failed }
     }

@@ -5,7 +5,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// No hook of the repository and nothing else of its own runs, and nothing of ours that looks like a key is told.
+/// No hook of the repository and no program that its settings name runs, and nothing of ours that looks like a key is told.
 pub(crate) fn git(folder: &Path) -> Command {
     let mut command = Command::new("git");
     command.current_dir(folder).stdin(Stdio::null()).env_clear();
@@ -24,7 +24,7 @@ pub(crate) fn said(folder: &Path, words: impl IntoIterator<Item = impl AsRef<OsS
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }
 
-/// The same command, which may also read repositories of this machine.
+/// Like [`git`], for a command that may also read repositories of this machine.
 pub(crate) fn local(folder: &Path) -> Command {
     let mut command = git(folder);
     command.env("GIT_ALLOW_PROTOCOL", "file");

@@ -46,7 +46,7 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    /// The header of `text`, and what stands below it. Without a header all of it stands below.
+    /// The header of `text`, and the text below it. Without a header all of it is below.
     pub(crate) fn of(text: &str) -> Result<(Self, &str), BadHeader> {
         match with_header(text) {
             Ok((left, below)) => Ok((Self { left, notes: Vec::new() }, below)),
@@ -89,12 +89,12 @@ impl Fields {
         }
     }
 
-    /// Says that Haft does something else than the file asks for.
+    /// Notes that Haft does something other than the file asks for.
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
 
-    /// What was said, and a note for each field that is left and would change something.
+    /// The notes so far, and one for each remaining field that would change something.
     pub(crate) fn notes(self) -> Vec<String> {
         let mut left: Vec<&String> = self.left.keys().collect();
         left.sort();
@@ -125,7 +125,7 @@ fn words_of(text: &str) -> Vec<String> {
     words.iter().map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect()
 }
 
-/// `text` with quotes around each value of its header that stands on the line of its name and has none.
+/// `text` with quotes around each value of its header that is on the line of its name and has none.
 fn with_quotes(text: &str) -> String {
     let mut lines = text.trim_start_matches('\u{feff}').trim_start().lines();
     let mut quoted = vec![lines.next().unwrap_or_default().to_owned()];
@@ -149,7 +149,7 @@ fn with_quoted_value(line: &str) -> String {
     }
 }
 
-/// What stands below a header.
+/// The text below a header.
 fn below(text: &str) -> &str {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let rest = text.find("\n---").map_or("", |end| &text[end + 4..]);

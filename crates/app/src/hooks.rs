@@ -11,9 +11,9 @@ use haft_engine::Stages;
 use haft_tools::{HookSettings, OwnHooks, PluginHooks, SKILL, WEB_SEARCH, can_confine};
 use std::{path::Path, sync::Arc};
 
-/// The person's hooks. Only the person's own file names them: they are programs that are started, and addresses that
-/// hear what is done. In `headers` `${NAME}` stands for a variable of the person's environment, `own`; commands are
-/// given `environment`. Those of plugins run in views that one of `stages` opens, or not at all.
+/// The user's hooks. Only the user's own file can define hooks: they start programs and send what happens to addresses.
+/// In `headers` `${NAME}` stands for a variable of the person's environment, `own`; commands are given `environment`.
+/// Hooks of plugins run in views that one of `stages` opens, or not at all.
 pub(crate) fn of(
     app: &App,
     config: &Config,

@@ -53,7 +53,7 @@ impl AppHost {
         Self { app: app.clone(), spec, ceiling, is_quiet: false, models, config, usual: None }
     }
 
-    /// The same; `is_quiet`: conversations tell only what a person has to know about how they were opened.
+    /// If `is_quiet`, conversations report only the notices that a user has to know.
     #[must_use]
     pub fn quiet(self, is_quiet: bool) -> Self {
         Self { is_quiet, ..self }
@@ -63,7 +63,7 @@ impl AppHost {
     ///
     /// # Errors
     ///
-    /// As [`App::open`].
+    /// Fails as [`App::open`] does.
     pub async fn first_conversation(&mut self, plan: SessionPlan) -> Result<Conversation, Failure> {
         self.config = plan.config.clone();
         self.spec.workspace = Some(plan.workspace().to_owned());

@@ -58,7 +58,7 @@ impl App {
 
 /// A job that is ready to be worked on, with an engine of its own.
 pub struct Job {
-    /// Who does it.
+    /// The agent that does the job.
     pub agent: Agent,
     /// What is to be done, and where.
     pub order: JobSpec,
@@ -75,7 +75,7 @@ impl Jobs {
     ///
     /// # Errors
     ///
-    /// If the configuration is invalid, or no work tree can be made. Nothing of the job is left then.
+    /// If the configuration is invalid, or no work tree can be made. In that case nothing of the job is left.
     pub async fn begin(&self, request: JobRequest, spec: &SessionSpec) -> Result<Job, Failure> {
         // What is wrong with the model, the configuration or the options shows before anything is made.
         let tried = SessionSpec { workspace: Some(request.origin.clone()), agent: None, ..spec.clone() };
@@ -110,7 +110,7 @@ impl Jobs {
     ///
     /// # Errors
     ///
-    /// If the agent does not exist, or no work tree can be made. Nothing of the job is left then.
+    /// If the agent does not exist, or no work tree can be made. In that case nothing of the job is left.
     pub async fn queue(
         &self,
         id: Option<SessionId>,
@@ -149,11 +149,11 @@ impl Jobs {
         self.resume_with(id, spec, |_| {}).await
     }
 
-    /// The same for a user of a server, within what `request` allows. `usual`: the model of `spec`.
+    /// Like [`Self::resume`], for a user of a server, within the limits of `request`. `usual`: the model of `spec`.
     ///
     /// # Errors
     ///
-    /// As [`Self::resume`], and if the model is not allowed.
+    /// Fails as [`Self::resume`] does, and if the model is not allowed.
     pub async fn resume_within(
         &self,
         id: &str,
@@ -171,11 +171,11 @@ impl Jobs {
         self.resume_with(id, &spec, narrow).await
     }
 
-    /// The same with a last word on the engine's parts.
+    /// Like [`Self::resume`]; `adjust` may change the engine's setup before it starts.
     ///
     /// # Errors
     ///
-    /// As [`Self::resume`].
+    /// Fails as [`Self::resume`] does.
     pub async fn resume_with(
         &self,
         id: &str,
@@ -397,7 +397,7 @@ pub fn outcome_of(entries: &[Arc<Entry>]) -> Option<Outcome> {
     })
 }
 
-/// Who does a job, what exactly is to be done, and where.
+/// A job that is ready to begin: its agent, its prompt and its folder.
 struct Prepared {
     agent: Agent,
     order: JobSpec,

@@ -97,11 +97,11 @@ impl App {
         Ok(Self { environment: Arc::new(environment), places, warn, telemetry, loading: None })
     }
 
-    /// The same with the variables of this process.
+    /// Like [`Self::new`], with the variables of this process.
     ///
     /// # Errors
     ///
-    /// As [`Self::new`].
+    /// Fails as [`Self::new`] does.
     pub fn from_env() -> Result<Self, Failure> {
         Self::new(Environment::of_process())
     }
@@ -118,7 +118,7 @@ impl App {
         Self { loading: Some(loading), ..self }
     }
 
-    /// The same with the sessions in `home`.
+    /// Uses the sessions in `home`.
     #[must_use]
     pub fn with_home(self, home: &Home) -> Self {
         let places = Places { home: home.0.clone(), ..Places::clone(&self.places) };
@@ -151,8 +151,8 @@ impl App {
         Config::load(&self.places, &self.environment, workspace, settings)
     }
 
-    /// What is not to be shown of a session that works in `workspace`. Where the configuration cannot be read, the keys that it
-    /// names are not known, and those of the environment are.
+    /// What is not to be shown of a session that works in `workspace`. If the configuration cannot be read, the keys
+    /// that it names are not known, and those of the environment are.
     #[must_use]
     pub fn secrets(&self, workspace: &Path) -> Secrets {
         let config = self.config(workspace, &Settings::default()).unwrap_or_default();

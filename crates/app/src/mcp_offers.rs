@@ -79,8 +79,7 @@ fn refuse_doubles(offers: &[Arc<dyn Offer>]) -> Result<(), Failure> {
     }
 }
 
-/// One tool for each agent there is. That of people who ask for none is called `agent`, and takes a prompt; the others
-/// take jobs.
+/// Makes a tool for each agent. The default agent's tool is called `agent` and takes a prompt; the others take jobs.
 fn agents(app: &App, spec: &SessionSpec, engine: &Engine, working: &Working) -> Vec<Arc<dyn Offer>> {
     let workspace = engine.setup().workspace.clone();
     let offer = |agent: &Agent| -> Arc<dyn Offer> {

@@ -33,8 +33,8 @@ pub fn unnamed(name: String, transport: Transport) -> McpServer {
 /// Used if the window of the model is unknown.
 const WINDOW: u64 = 128_000;
 
-/// The servers that may be used: those of the configuration, and `more`. One of `more` whose name is taken is called
-/// otherwise, because rules and answers about the first must not hold for it.
+/// The servers that may be used: those of the configuration, and `more`. A server of `more` whose name is taken gets
+/// another name, because rules and answers about the first one must not apply to it.
 pub(crate) fn of(app: &App, config: &Config, more: &[McpServer]) -> Result<Vec<McpServer>, ConfigError> {
     let mut servers = servers(app, config)?;
     servers.extend(of_plugins(app, config));
@@ -64,8 +64,8 @@ fn free_name(name: &str, taken: &[String]) -> String {
     names.find(is_free).expect("the numbers do not end")
 }
 
-/// Those of plugins that the person lets start, and that the project does not leave out, as `PLUGIN-NAME`. Warns of one that
-/// cannot be started as its author wrote it.
+/// The servers of plugins that the user lets start and the project does not exclude, as `PLUGIN-NAME`. Warns of a
+/// server that cannot be started as its author wrote it.
 #[must_use]
 pub fn of_plugins(app: &App, config: &Config) -> Vec<McpServer> {
     let plugins = installed(&app.places).into_iter().filter(|plugin| plugin.starts_servers);

@@ -51,7 +51,7 @@ pub struct ToolCallFormat<'a> {
 }
 
 impl<'a> ToolCallFormat<'a> {
-    /// As `profile` says.
+    /// The format that `profile` sets.
     pub fn of(profile: &'a Profile) -> Self {
         Self { dialect: profile.dialect.as_deref(), is_fallback: profile.native_first, is_free: false }
     }
@@ -191,10 +191,10 @@ pub fn open(
     Ok(Model { name, effort, window, price, documents, ..Model::plain(spec, provider) })
 }
 
-/// Checks the names of the model and of the fallbacks in a configuration, without asking a provider.
+/// Checks the names of the model, of the fallbacks and of the formats of calls in a configuration, without asking a provider.
 ///
 /// # Errors
-/// If one is not of the form PROVIDER/MODEL, or names a provider or an account that does not exist.
+/// If one is not of the form PROVIDER/MODEL, or names a provider, an account or a format that does not exist.
 pub fn check_names(config: &Config) -> Result<(), Failure> {
     let settings = config.effective();
     let chosen = settings.model.into_iter().chain(settings.fallback.into_iter().flat_map(|list| list.0));
@@ -242,7 +242,7 @@ pub(crate) fn vendor_of(kind: &str) -> Option<&'static Vendor> {
     vendor(with_account(kind).0)
 }
 
-/// What the person's file says of a model, else what the table does. An account changes neither.
+/// What the person's file says of a model, otherwise what the table does. An account changes neither.
 pub fn card_of(config: &Config, spec: &str) -> Card {
     let (kind, name) = spec.split_once('/').unwrap_or((spec, ""));
     let (kind, account) = with_account(kind);
@@ -450,7 +450,7 @@ fn variables(app: &App, vendor: &Vendor, file: &VendorFile) -> Variables {
     }
 }
 
-/// In whose name a cloud is asked where no key is given, in a few words; nothing for other vendors, for a cloud whose
+/// In whose name a cloud is asked where no key is given, in a few words; `None` for other vendors, for a cloud whose
 /// address is not known, and where an account is in force.
 pub fn signed_in(app: &App, config: &Config, vendor: &Vendor) -> Option<Result<String, Missing>> {
     let connection = connection(app, config, vendor, None);

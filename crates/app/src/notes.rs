@@ -6,7 +6,7 @@ use crate::{
 use haft_engine::Note;
 use std::path::Path;
 
-/// Of a folder the first that is there.
+/// Names of the file; the first one that exists in a folder is read.
 const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
 /// The person's own, then those from the repository's root down to `workspace`.
@@ -25,7 +25,7 @@ pub(crate) fn read(places: &Places, workspace: &Path, warn: Warn<'_>) -> Vec<Not
     own.into_iter().chain(notes).collect()
 }
 
-/// The repository that `workspace` lies in, else itself.
+/// The root of the repository that holds `workspace`, or `workspace` itself.
 fn root(workspace: &Path) -> &Path {
     workspace.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(workspace)
 }

@@ -106,8 +106,8 @@ impl OpenedOutbox {
         self.session.is_joined()
     }
 
-    /// Stops what is being sent. Returns `false` if that has not begun, since another process is in a turn of the session:
-    /// that turn goes on, and [`Self::close`] withdraws the command.
+    /// Stops what is being sent. Returns `false` if that has not begun, since another process is in a turn of the
+    /// session: that turn continues, and [`Self::close`] withdraws the command.
     pub fn interrupt(&self) -> bool {
         let has_begun = self.has_begun.load(Relaxed);
         if has_begun {
@@ -164,7 +164,7 @@ fn all_items(
     all
 }
 
-/// Of a session that no process has open, what was being sent is unknown.
+/// If no process has the session open, the result of an item that was being sent is unknown.
 fn items(home: &Home, id: &SessionId, entries: &[Arc<Entry>]) -> Vec<OutboxItem> {
     let mut items = outbox::outbox(entries);
     let is_sending = |item: &OutboxItem| item.state == ItemState::Sending;

@@ -36,7 +36,7 @@ impl App {
         Ok(ReplyParser { dialect, tools: self.schemas(tools)? })
     }
 
-    /// Those of a file with definitions as `haft tools schema` prints them; else the built-in ones.
+    /// The schemas of a file in the format of `haft tools schema`; without a file, those of the built-in tools.
     fn schemas(&self, file: Option<&Path>) -> Result<Arc<[ToolSchema]>, Failure> {
         let Some(file) = file else {
             let workspace = session::workspace(None)?;

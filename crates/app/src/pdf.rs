@@ -28,7 +28,7 @@ pub async fn part_of(file: &Path) -> Result<Part, Failure> {
     part(&file.display().to_string(), &name, &content).await
 }
 
-/// The same of the `content` of a PDF that is called `name`.
+/// Makes a message part of the `content` of a PDF that is called `name`.
 ///
 /// # Errors
 ///

@@ -22,14 +22,14 @@ pub struct Plugin {
     pub name: String,
     /// The folder or the Git address that it was installed from.
     pub source: String,
-    /// Its name in the marketplace that `source` is.
+    /// Name of the plugin in the marketplace at `source`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
     /// The commit that was installed; `None` for a folder.
     pub commit: Option<String>,
     /// SHA-256 of its files, in hexadecimal.
     pub digest: String,
-    /// In its author's words.
+    /// The author's description of the plugin.
     #[serde(default)]
     pub description: String,
     /// Folders with skills, or skills, relative to its files.
@@ -47,7 +47,7 @@ pub struct Plugin {
     /// Whether the user lets Haft start the servers.
     #[serde(default)]
     pub starts_servers: bool,
-    /// Where it lies.
+    /// The folder that holds it.
     #[serde(skip)]
     pub(crate) folder: PathBuf,
 }
@@ -58,7 +58,7 @@ impl Plugin {
         self.folder.join(FILES)
     }
 
-    /// The plugin that lies in `folder`.
+    /// The plugin that is in `folder`.
     fn in_folder(folder: &Path) -> Option<Self> {
         let text = fs::read_to_string(folder.join(RECORD)).ok()?;
         let found: Self = serde_json::from_str(&text).ok()?;

@@ -94,7 +94,7 @@ impl App {
     ///
     /// # Errors
     ///
-    /// As [`Self::fetch_plugin`], and if its source is a plugin of another name by now.
+    /// Fails as [`Self::fetch_plugin`] does, and if its source is a plugin of another name by now.
     pub async fn fetch_update(&self, plugin: &Plugin) -> Result<Candidate, Failure> {
         let candidate = self.candidate(&plugin.source, plugin.entry.as_deref(), &plugin.source).await?;
         if candidate.plugin.name != plugin.name {

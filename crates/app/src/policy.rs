@@ -35,7 +35,7 @@ pub struct PolicyCheck {
 
 impl App {
     /// Judges `effect` as a session in `workspace` would. It is `read:PATH`, `write:PATH`, `network:TARGET`,
-    /// `execute:COMMAND` or `execute@FOLDER:COMMAND`; all else is a command.
+    /// `execute:COMMAND` or `execute@FOLDER:COMMAND`; everything else is a command.
     ///
     /// # Errors
     ///
@@ -59,8 +59,8 @@ impl App {
             (Verdict::Allow, Effect::Write(path)) => Effect::Write(found(path)),
             (_, spelled) => spelled,
         };
-        // As the engine does: where the system gives a command a view of its own, it can do nothing but change that.
-        // A server of MCP runs outside.
+        // The same rule as in the engine: a command in a view can change nothing but the view. An MCP server runs
+        // outside of it.
         let is_of_server = effect.to_string().starts_with("execute:mcp:");
         let is_confined = matches!(effect, Effect::Execute(_))
             && !is_of_server
@@ -109,7 +109,8 @@ fn in_words(verdict: Verdict, effect: &Effect, is_confined: bool) -> (&'static s
 
 const KINDS: [&str; 4] = ["read", "write", "network", "execute"];
 
-/// `read:PATH`, `write:PATH`, `network:TARGET`, `execute:COMMAND`, `execute@FOLDER:COMMAND`; all else is a command.
+/// `read:PATH`, `write:PATH`, `network:TARGET`, `execute:COMMAND`, `execute@FOLDER:COMMAND`; everything else is a
+/// command.
 fn parsed(words: &str, workspace: &Path) -> Result<Effect, Failure> {
     let path = |text: &str| workspace.join(text);
     let effect = match words.split_once(':') {

@@ -37,8 +37,8 @@ pub struct VerifyOptions {
     pub chain_only: bool,
     /// The mode; `Full` also makes calls again that a person would be asked for.
     pub permission: Option<Mode>,
-    /// The folder in place of the session's workspace, such as a clone of the repository. By default the workspace, and
-    /// the current directory for a file.
+    /// Folder to use in place of the session's workspace, such as a clone of the repository. By default the workspace,
+    /// or the current directory for a bundle file.
     pub folder: Option<PathBuf>,
     /// A file that names SSH keys, as `ssh-keygen` describes under *ALLOWED SIGNERS*. A bundle must be signed by one of them.
     pub signers: Option<PathBuf>,
@@ -63,7 +63,7 @@ pub struct Verification {
     pub cut: usize,
     /// Calls that were made again.
     pub calls: usize,
-    /// Those of them that ran tests, which were compared by their outcome.
+    /// Number of these calls that ran tests and were compared by their outcome.
     pub tests: usize,
     /// Commits whose files are as their sessions left them.
     pub commits: usize,
@@ -94,7 +94,7 @@ impl Verification {
         Self { difference: Some(flaw.to_string()), ..Self::default() }
     }
 
-    /// With what was found of a further session.
+    /// Adds the findings of a further session.
     fn and(self, other: Self) -> Self {
         Self {
             entries: self.entries + other.entries,
@@ -423,7 +423,7 @@ fn unpacked(
     }))
 }
 
-/// Whether it can be the name of a folder, and of no other place.
+/// Whether the ID is a plain name for a folder, not a path.
 fn is_id(id: &str) -> bool {
     (1..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }

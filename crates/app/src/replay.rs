@@ -193,7 +193,7 @@ impl Scratch {
     }
 }
 
-/// What is said again in place of models and the web.
+/// The recorded answers that replace models and the web.
 struct Said<'a> {
     replies: Retold,
     searches: Vec<Value>,
@@ -204,8 +204,8 @@ struct Said<'a> {
     agents: &'a BTreeSet<String>,
 }
 
-/// With the mode that the person chose: the engine asks for everything, since what was denied is to be denied again.
-/// A person's hooks have had their say in what was recorded.
+/// Makes the engine, and returns it with the mode that the person chose. The engine itself asks for everything, since
+/// what was denied is to be denied again. A person's hooks have had their say in what was recorded.
 async fn engine(
     app: &App,
     options: &ReplayOptions,
@@ -228,11 +228,11 @@ async fn engine(
     let mode = plan.config.mode();
     let Said { replies: said, searches, samples, hooks, agents } = said;
     let adjust = |setup: &mut Setup| {
-        // The web may say something else by now, and a replay needs no network.
+        // The web may have changed, and a replay needs no network.
         if !searches.is_empty() {
             setup.tools = mem::take(&mut setup.tools).with(recorded_web_search(searches));
         }
-        // What was recorded is said again, whatever model an agent names.
+        // The recorded replies are used, whatever model an agent names.
         setup.agents.iter_mut().for_each(|agent| agent.model = None);
         add_missing(&mut setup.agents, agents);
         setup.home = Home(scratch.home.clone());

@@ -52,15 +52,15 @@ pub struct SessionSpec {
     pub servers: Vec<McpServer>,
     /// Folders to add to the workspace.
     pub roots: Vec<PathBuf>,
-    /// Whether to ask no person, and to queue calls whose effects cannot be taken back. A session that did so before goes on
-    /// with it.
+    /// Whether to ask no person, and to queue calls whose effects cannot be taken back. A session that had an outbox
+    /// before keeps it.
     pub outbox: bool,
 }
 
 /// A session that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// By its ID, a unique prefix of it, or its name.
+    /// The session with this ID, unique prefix of an ID, or name.
     Named(String),
     /// The newest of the directory to work in.
     Newest,
@@ -107,7 +107,7 @@ impl App {
         self.plan_in(spec, workspace)
     }
 
-    /// The same for the directory `workspace`, which is absolute.
+    /// Like [`Self::plan`], for the directory `workspace`, which is absolute.
     pub(crate) fn plan_in(&self, spec: SessionSpec, workspace: PathBuf) -> Result<SessionPlan, Failure> {
         let configured = spec.origin.as_deref().filter(|origin| origin.is_dir()).unwrap_or(&workspace);
         let config = self.config(configured, &spec.settings)?;
@@ -223,8 +223,7 @@ impl SessionSpec {
         self.base_url.clone().filter(|_| is_same)
     }
 
-    /// The same for the session `id`: with its agent, its model and its effort, and the profile and the directory that it began with, where
-    /// nothing else is asked for.
+    /// Continues the session `id`: takes its agent, model, effort, profile and directory wherever this spec sets none.
     #[must_use]
     pub fn continuing(self, id: &str, entries: &[Arc<Entry>]) -> Self {
         let session = Some(Existing::Named(id.to_owned()));
@@ -233,7 +232,7 @@ impl SessionSpec {
             return Self { session, ..self };
         };
         let SessionOpened { workspace, profile, order, .. } = opened;
-        // Chosen for the model that goes on.
+        // Chosen for the model that continues.
         let effort = effort.filter(|_| self.settings.model.is_none());
         let is_asked = ![NO_MODEL, direct::MODEL].contains(&model.as_str());
         Self {
@@ -252,7 +251,7 @@ impl SessionSpec {
     }
 }
 
-/// What a session is to be, as its spec, variables and files decide it. Nothing is started yet.
+/// A session that is planned from its spec, the variables and the configuration, but not started.
 #[derive(Clone, Debug)]
 pub struct SessionPlan {
     app: App,
@@ -275,16 +274,16 @@ impl SessionPlan {
     ///
     /// # Errors
     ///
-    /// As [`App::open`].
+    /// Fails as [`App::open`] does.
     pub async fn open(self) -> Result<OpenedSession, Failure> {
         self.open_with(|_| {}).await
     }
 
-    /// The same with a last word on the engine's parts.
+    /// Like [`Self::open`]; `adjust` may change the engine's setup before it starts.
     ///
     /// # Errors
     ///
-    /// As [`App::open`].
+    /// Fails as [`App::open`] does.
     pub async fn open_with(self, adjust: impl FnOnce(&mut Setup)) -> Result<OpenedSession, Failure> {
         let (app, spec) = (self.app.clone(), self.spec.clone());
         let Assembled { engine, mut notices } = self.engine_with(adjust).await?;
@@ -322,11 +321,11 @@ impl SessionPlan {
         self.engine_with(|_| {}).await
     }
 
-    /// The same with a last word on its parts.
+    /// Like [`Self::engine`]; `adjust` may change the setup first.
     ///
     /// # Errors
     ///
-    /// As [`Self::engine`].
+    /// Fails as [`Self::engine`] does.
     pub async fn engine_with(self, adjust: impl FnOnce(&mut Setup)) -> Result<Assembled, Failure> {
         let typed = self
             .spec
@@ -431,7 +430,7 @@ fn set_permission(session: &Session, wanted: Option<Mode>) -> Result<Option<Stri
     Ok(None)
 }
 
-/// Commands that fail behind such a proxy would be a riddle else.
+/// Without this note, commands that fail behind such a proxy would be hard to explain.
 fn stripped(app: &App, config: &Config) -> Option<String> {
     let names = app.environment.stripped(config);
     let (first, file) = (names.first()?, app.places.user_file.display());

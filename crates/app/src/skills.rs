@@ -17,7 +17,7 @@ use std::{
 
 /// A skill, and where it was read.
 pub struct FoundSkill {
-    /// As models are told of it.
+    /// The skill, as models read of it.
     pub skill: Skill,
     /// Its `SKILL.md`.
     pub file: PathBuf,
@@ -25,7 +25,7 @@ pub struct FoundSkill {
     pub shadows: Vec<PathBuf>,
     /// What of its header has no effect.
     pub notes: Vec<String>,
-    /// Its folder may be read without an approval wherever it lies.
+    /// Whether its folder may be read without an approval, wherever it lies.
     is_readable: bool,
 }
 

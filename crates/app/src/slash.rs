@@ -23,7 +23,7 @@ pub struct Template {
     /// What its header says; nothing where it has none.
     pub header: Header,
     text: String,
-    /// Where it was read.
+    /// The file that it was read from.
     pub file: PathBuf,
     /// Files of commands with the same name, which are not used.
     pub shadows: Vec<PathBuf>,
@@ -40,7 +40,7 @@ pub struct Template {
 pub struct Header {
     /// In one line, for lists.
     pub description: String,
-    /// Who works.
+    /// The agent to use.
     pub agent: Option<String>,
     /// `PROVIDER/MODEL`; only in the person's own files.
     pub model: Option<String>,

@@ -19,9 +19,9 @@ const MAX_ENTRIES: usize = 2_000;
 
 /// A folder that a person or a project fills.
 pub(crate) struct SourceDir {
-    /// Where it lies.
+    /// The path of the folder.
     pub(crate) folder: PathBuf,
-    /// Nothing outside of this is read; `None` if the user vouches for the folder.
+    /// Only files below this folder are read; `None` for a folder that the user trusts.
     pub(crate) within: Option<PathBuf>,
     /// The system that its files were written for.
     pub(crate) system: System,
@@ -57,12 +57,12 @@ pub(crate) fn all(places: &Places, workspace: &Path, kind: Kind) -> Vec<SourceDi
 }
 
 impl SourceDir {
-    /// Whether the person vouches for what lies here.
+    /// Whether the person vouches for what is here.
     pub(crate) fn is_own(&self) -> bool {
         self.within.is_none()
     }
 
-    /// Those of a plugin, whose names begin with the plugin's.
+    /// The folders of a plugin, whose names begin with the plugin's.
     pub(crate) fn of_plugin(plugin: &Plugin, kind: Kind) -> Vec<Self> {
         let folders = match kind {
             Kind::Skills => &plugin.skills,
@@ -98,7 +98,7 @@ impl SourceDir {
         self.system == System::Haft
     }
 
-    /// What lies in it, by name; itself if it is a skill.
+    /// What is in it, by name; itself if it is a skill.
     pub(crate) fn entries(&self) -> Vec<PathBuf> {
         if self.folder.join("SKILL.md").is_file() {
             return vec![self.folder.clone()];

@@ -10,7 +10,7 @@ use std::{
 
 /// The file of `haft mcp --listen` in Haft's home.
 pub const MCP: &str = "mcp-token";
-/// That of `haft serve`.
+/// Name of the token of `haft serve`.
 pub const SERVE: &str = "serve-token";
 
 /// Random bytes of a token, enough that it cannot be guessed.

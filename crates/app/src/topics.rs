@@ -131,7 +131,7 @@ fn matching(is_meant: &dyn Fn(&str) -> bool) -> Vec<Sections> {
 
 struct Heading<'a> {
     title: &'a str,
-    /// From the heading to the next one that is not below it.
+    /// The text from the heading to the next one of the same or a higher level.
     section: &'a str,
 }
 

@@ -30,11 +30,11 @@ pub struct Reopened {
 pub struct Restored {
     /// Whether files went back or forward.
     pub way: Direction,
-    /// One change for each step, those of `conflicts` included.
+    /// A change for each step, including files in `conflicts`.
     pub changes: Vec<Change>,
     /// The files that were left alone, or would be: they were modified since, or for the reason in `failed`.
     pub conflicts: Vec<PathBuf>,
-    /// Of `conflicts` those that could not be written or read, and why. A preview does not know them.
+    /// Files in `conflicts` that could not be written or read, and why; empty in a preview.
     pub failed: BTreeMap<PathBuf, String>,
     /// The number of calls whose changes were not recorded, and remain.
     pub untracked: usize,
@@ -42,7 +42,7 @@ pub struct Restored {
     pub calls: Vec<usize>,
     /// Files that hold changes of others as well.
     pub merged: Vec<PathBuf>,
-    /// Of `merged` those in which lines stand between conflict markers.
+    /// Files in `merged` that have conflict markers.
     pub marked: Vec<PathBuf>,
     /// The prompt that leaves the conversation, the first one if there are several.
     pub prompt: Option<String>,
@@ -70,7 +70,7 @@ impl Restored {
         })
     }
 
-    /// One change for each file that was moved.
+    /// A change for each file that was restored.
     pub fn moved(&self) -> Vec<Change> {
         let mut files = changed::squash(&self.changes);
         files.retain(|change| !self.conflicts.contains(&change.path));

@@ -20,8 +20,8 @@ pub fn text(path: &Path, within: Option<&Path>, warn: Warn<'_>) -> Option<String
     }
 }
 
-/// As [`bytes`], without a byte order mark. Of a file in `within`, a link that leads out of that folder is not followed, nor
-/// one to a file with another ending: a repository could make any file a part of what a model reads.
+/// Like [`bytes`], without a byte order mark. With `within`, a link out of that folder, or to a file with another
+/// ending, is an error: otherwise a repository could show any file to a model.
 pub fn read(path: &Path, within: Option<&Path>) -> io::Result<String> {
     let real = path.canonicalize()?;
     if let Some(folder) = within {

@@ -96,8 +96,9 @@ impl Updates<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Self::check`]; if something else owns the program; if the package does not come whole, does not have its
-    /// checksum, or does not run here; if the folder of the program cannot be written. The program is then as it was.
+    /// Fails as [`Self::check`] does; if something else owns the program; if the package does not come whole, does not
+    /// have its checksum, or does not run here; if the folder of the program cannot be written. The program is then as
+    /// it was.
     pub async fn install(&self, progress: &mut (dyn FnMut(u64, u64) + Send)) -> Result<Outcome, Failure> {
         let program = self.own_program()?;
         let source = self.source()?;
@@ -149,7 +150,7 @@ impl Updates<'_> {
     }
 
     fn settings(&self) -> Result<UpdateFile, Failure> {
-        // Of the home, so that no project has a say.
+        // The configuration of the home, so that no project decides.
         Ok(self.app.config(&self.app.places.home, &Settings::default())?.user.update)
     }
 

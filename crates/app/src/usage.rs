@@ -31,13 +31,13 @@ pub struct Row {
 }
 
 impl Row {
-    /// One that used nothing.
+    /// A row without any usage.
     #[must_use]
     pub fn unused(key: String) -> Self {
         Self { key, ..Self::default() }
     }
 
-    /// With its key under this name.
+    /// The row as JSON, with its key under `name`.
     #[must_use]
     pub fn json(&self, name: &str) -> Value {
         let mut object = Map::from_iter([(name.to_owned(), Value::from(self.key.as_str()))]);
@@ -61,7 +61,7 @@ impl Row {
     }
 }
 
-/// The same usage in three ways.
+/// The usage, summed in three ways.
 #[derive(Debug, Default)]
 pub struct Sums {
     /// All of it.
@@ -75,7 +75,8 @@ pub struct Sums {
 }
 
 impl App {
-    /// What all sessions have used since `first`, a moment in the person's time zone. Nothing is kept beside the journals.
+    /// What all sessions have used since `first`, a moment in the person's time zone. Computed from the journals each
+    /// time.
     ///
     /// # Errors
     ///

@@ -40,7 +40,7 @@ pub struct User {
 /// What users of a role may do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Role {
-    /// Its name.
+    /// Name of the user.
     pub name: String,
     file: RoleFile,
 }

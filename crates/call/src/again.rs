@@ -1,5 +1,5 @@
-//! [`Rehearsal`]: makes a call of a session again, in a view of the workspace as it would have been then. Nothing of it
-//! becomes real.
+//! [`Rehearsal`]: makes a call of a session again, in a view of the workspace as it would have been then. Its changes
+//! are never written to the workspace.
 use crate::{
     batch::run_calls,
     recorder::Recorder,
@@ -43,7 +43,8 @@ pub struct Rehearsal<'a> {
 /// What came of a call that was made again.
 pub(crate) struct Repeated {
     pub(crate) result: ToolResult,
-    /// From the workspace as it is to what the view showed at the end; `None` if the call failed, so that nothing was kept.
+    /// Changes from the workspace as it is to what the view showed at the end; `None` if the call failed and its
+    /// changes were dropped.
     pub(crate) changes: Option<Vec<Change>>,
 }
 
@@ -56,7 +57,7 @@ struct Seen {
 }
 
 impl<'a> Rehearsal<'a> {
-    /// Of the calls of `scope`; `tools` can be called.
+    /// Makes calls of `scope` again, with `tools`.
     pub fn of(scope: &'a CallScope, tools: &'a Registry) -> Self {
         let CallScope { session, workspace, artifacts, readable, stage, access, rules, .. } = scope;
         Self { session, workspace, artifacts, readable, stage, access, rules, tools }
@@ -178,7 +179,7 @@ impl View for RehearsedView {
         self.inner.locate(path)
     }
 
-    /// Those of the call alone. All of them are kept for the code that makes the call again.
+    /// Returns the changes of the call alone, and keeps all of them for the code that makes the call again.
     fn changes(&self) -> io::Result<Vec<Change>> {
         let changes = self.inner.changes()?;
         let was_shown = |change: &Change| {

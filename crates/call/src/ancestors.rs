@@ -1,5 +1,5 @@
-//! [`Ancestors`]: the calls that delegated to a session. What the session does to files stands in their journals before it is
-//! real: an undo there takes it back, and after a crash it is not done again.
+//! [`Ancestors`]: the calls that delegated to a session. What the session does to files is in their journals before it
+//! is real: an undo there takes it back, and after a crash it is not done again.
 use crate::recorder::{Recorder, Unrecorded, WeakRecorder};
 use haft_core::{CallId, Change, Fact, SessionId, Tracking};
 use std::{iter, path::PathBuf, sync::Arc};
@@ -20,11 +20,12 @@ pub struct Ancestors {
 pub struct ParentCall {
     /// The call.
     pub call: CallId,
-    /// Of the session of the call. Weak: a subagent of a call that has ended must not keep its round open.
+    /// Recorder of the session that the call belongs to. Weak: a subagent of a call that has ended must not keep the
+    /// call's round open.
     pub recorder: WeakRecorder,
     /// The call that delegated to the session of `call`.
     pub above: Option<Arc<ParentCall>>,
-    /// Cancelled when the delegating call ends, even if its round goes on.
+    /// Cancelled when the delegating call ends, even if its round continues.
     pub ended: CancellationToken,
 }
 

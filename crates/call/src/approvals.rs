@@ -81,7 +81,7 @@ impl Interactions {
         self.0.lock().is_unattended
     }
 
-    /// With what people have allowed for the whole session, as its journal says.
+    /// Restores from a journal what the user has allowed for the whole session.
     pub fn replay(entries: &[Arc<Entry>]) -> Self {
         let interactions = Self::default();
         let mut asked: HashMap<&CallId, &Vec<Effect>> = HashMap::new();
@@ -172,7 +172,7 @@ impl Interactions {
         state.sent.as_ref().filter(|(sent, _)| sent == call).map(|(_, item)| item.clone())
     }
 
-    /// From here on, calls are told at once that no person can answer their questions.
+    /// Stops asking: from now on, each question is answered at once by "no person can answer".
     pub fn ask_nothing(&self) {
         self.0.lock().asks_nothing = true;
     }
@@ -277,7 +277,7 @@ impl ApprovalRequest {
 pub struct Answered {
     /// The answer.
     pub answer: Answer,
-    /// The user; `None` where the front-end knows no users.
+    /// The user; `None` if the front-end knows no users.
     pub by: Option<String>,
     /// What the model is to do instead.
     pub because: Option<String>,
@@ -289,12 +289,12 @@ impl From<Answer> for Answered {
     }
 }
 
-/// What was said to a question, and the user of a server who said it.
+/// The answer to a question, and the user of a server who gave it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replied {
     /// The answer; `None` if there is no person.
     pub answer: Option<String>,
-    /// The user; `None` where the front-end knows no users.
+    /// The user; `None` if the front-end knows no users.
     pub by: Option<String>,
 }
 

@@ -6,13 +6,13 @@ use tokio_util::sync::CancellationToken;
 
 /// What one session is to try.
 pub struct Attempt {
-    /// Its place among the attempts. The turn itself is number 1.
+    /// Number of the attempt, counted from 1. The turn itself is number 1.
     pub number: u32,
     /// What it is to reach.
     pub goal: Goal,
     /// What it is told.
     pub prompt: Vec<Part>,
-    /// What it changes lies here.
+    /// What it changes is here.
     pub stage: Arc<StackedStage>,
     /// What it may spend, of what the turn may spend.
     pub budget: Budget,

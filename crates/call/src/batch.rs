@@ -20,7 +20,7 @@ const MAX_PARALLEL_CALLS: usize = 16;
 pub struct Executed {
     /// The call.
     pub call: ToolCall,
-    /// Its result, also if it could not run.
+    /// Result of the call, also if it could not run.
     pub result: ToolResult,
 }
 
@@ -110,7 +110,7 @@ fn is_new(call: &PreparedCall, batch: &[PreparedCall]) -> bool {
         .any(|other| other.call.name == call.call.name && other.call.arguments == call.call.arguments)
 }
 
-/// Whether nothing that it does is real or goes on when it has ended, and no person is asked before it begins.
+/// Whether nothing that it does is real or continues when it has ended, and no person is asked before it begins.
 fn runs_in_view(round: &Round<'_>, call: &PreparedCall) -> bool {
     let lasts = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.lasting);
     call.checked.as_ref().is_ok_and(|checked| {
@@ -122,7 +122,7 @@ fn runs_in_view(round: &Round<'_>, call: &PreparedCall) -> bool {
     })
 }
 
-/// As far as is known before it runs.
+/// Whether the call is expected to change nothing, as far as is known before it runs.
 fn changes_nothing(round: &Round<'_>, call: &PreparedCall) -> bool {
     let reads = |effect: &Effect| match effect {
         Effect::Read(_) => true,

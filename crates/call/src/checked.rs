@@ -7,7 +7,7 @@ use haft_core::{AnyTool, Effect, Registry, ToolCall, ToolError, ToolErrorKind, s
 use serde_json::Value;
 use std::{path::PathBuf, sync::Arc};
 
-/// A call, and what checking it came to. Nothing has run.
+/// A call and the result of checking it, before it runs.
 pub(crate) struct PreparedCall {
     pub(crate) call: ToolCall,
     pub(crate) checked: Result<CheckedCall, ToolError>,

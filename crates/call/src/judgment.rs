@@ -1,7 +1,7 @@
 //! [`Judgment`]: what the policy says of a call, before it runs and about what it changed.
 //!
-//! Writing is judged apart from everything else: where a call works in a private view, a person is asked once the changes can
-//! be shown.
+//! Writing is judged separately from all other effects: if a call works in a private view, the person is asked once the
+//! changes can be shown.
 use crate::{
     approvals::{ApprovalRequest, Approved},
     checked::CheckedCall,
@@ -103,7 +103,7 @@ impl Judgment {
         self.reach != Reach::Nothing || self.writes_elsewhere || self.leaves_files
     }
 
-    /// As the journal tells it: of a call that changes no files, all is recorded.
+    /// How the journal records the call's changes. A call that changes no files counts as fully recorded.
     pub(crate) fn recorded_as(&self) -> Tracking {
         if self.leaves_files { Tracking::Declared } else { self.how }
     }
@@ -126,7 +126,7 @@ impl Judgment {
         }
     }
 
-    /// Those of `effects` that the verdict is about. An answer holds for these and no others.
+    /// The `effects` that the verdict is about. An answer applies to these alone.
     fn subject(&self, effects: &[Effect], network: &Network) -> Vec<Effect> {
         let is_subject = |effect: &Effect| !self.asks_about_changes() || !matches!(effect, Effect::Write(_));
         as_run(effects, self.how, network).filter(is_subject).collect()
@@ -152,8 +152,8 @@ fn as_spelled(effect: &Effect, names: &Names, workspace: &Path) -> Vec<Effect> {
     names.filter(|name| *name != normal(&workspace.join(found))).map(of_path).collect()
 }
 
-/// Whether the network settings apply: the command has a view, or goes on in the background, where it is confined in all but
-/// the workspace.
+/// Whether the network settings apply: the command has a view, or continues in the background, where it is confined in
+/// all but the workspace.
 fn network_applies(effects: &[Effect], how: Tracking) -> bool {
     let lasts = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.lasting);
     how == Tracking::Staged || effects.iter().any(lasts)

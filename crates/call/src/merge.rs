@@ -17,11 +17,11 @@ pub(crate) struct Sides<'a> {
 /// What a merge came to.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Merge {
-    /// One state that holds what both sides did.
+    /// A state with the changes of both sides.
     Clean(Option<FileState>),
-    /// Both did something to the same lines, which stand there between conflict markers.
+    /// Both sides changed the same lines; the state has both between conflict markers.
     Marked(FileState),
-    /// Both did something to it, and there are no lines to merge.
+    /// Both sides changed the file, and it has no lines to merge.
     Conflict,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Labels<'a> {
 }
 
 impl Labels<'static> {
-    /// Of a merge whose markers are not kept.
+    /// Labels of a merge whose markers are not kept.
     pub(crate) const NONE: Self = Labels { ours: "ours", theirs: "theirs" };
 }
 

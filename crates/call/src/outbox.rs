@@ -16,7 +16,7 @@ impl CallScope {
 }
 
 impl CallRun<'_> {
-    /// Puts the call into the outbox of its session, and answers it. Nothing is run.
+    /// Puts the call into the outbox of its session and answers it without running it.
     pub(crate) async fn queue(&self, checked: &CheckedCall, reason: String) -> Result<Done, Stopped> {
         let scope = self.round.scope;
         let item = scope.next_item();

@@ -52,7 +52,7 @@ pub(crate) fn take(stage: &dyn Stage, changes: &[Change], accepted: &Accepted) -
     Ok(Part { changes: kept, note, edits })
 }
 
-/// Whether `change` makes a folder that an accepted file lies in: without it an undo would leave the folder.
+/// Whether `change` makes a folder that an accepted file is in: without it an undo would leave the folder.
 fn is_new_folder_of(change: &Change, accepted: &Accepted) -> bool {
     let is_in_it = |file: &AcceptedFile| {
         let is_nothing = file.text.is_none() && file.hunks.as_deref() == Some(&[]);
@@ -62,8 +62,8 @@ fn is_new_folder_of(change: &Change, accepted: &Accepted) -> bool {
     change.before.is_none() && is_folder && accepted.files.iter().any(is_in_it)
 }
 
-/// Whether `change` can be made without what is not accepted: a file cannot lie below a file that stays, and a folder is not
-/// gone as long as something in it stays.
+/// Whether `change` can be made without what is not accepted: a file cannot be below a file that stays, and a folder is
+/// not gone as long as something in it stays.
 fn is_possible(change: &Change, changes: &[Change], accepted: &Accepted) -> bool {
     let is_folder =
         |state: &Option<FileState>| state.as_ref().is_some_and(|state| state.kind() == FileKind::Folder);
@@ -122,7 +122,7 @@ fn replace(
     Ok((Some(part).filter(differs), Some(edit).filter(differs)))
 }
 
-/// What stands behind the result if the person edited files: a diff from what was proposed to what was written.
+/// The text behind the result if the person edited files: a diff from what was proposed to what was written.
 fn edit_note(edits: &str) -> String {
     if edits.is_empty() {
         return String::new();
@@ -133,7 +133,7 @@ fn edit_note(edits: &str) -> String {
     )
 }
 
-/// What stands behind the error if the files could not be written: the model can propose the person's text anew.
+/// The text behind the error if the files could not be written: the model can propose the person's text anew.
 pub(crate) fn unwritten_edits(edits: &str) -> String {
     if edits.is_empty() {
         return String::new();
@@ -143,8 +143,8 @@ pub(crate) fn unwritten_edits(edits: &str) -> String {
     )
 }
 
-/// What stands behind the result if something was not accepted: the files that were changed, and a diff of what was not.
-/// `is_part`: that is said of a whole that was accepted, too.
+/// The text behind the result if something was not accepted: the files that were changed, and a diff of what was not.
+/// `is_part`: the note is written even if the whole proposal was accepted.
 fn part_note(stage: &dyn Stage, kept: &[Change], left_out: &[Change], is_part: bool) -> String {
     if left_out.is_empty() && !is_part {
         return String::new();
@@ -186,7 +186,7 @@ fn shown(stage: &dyn Stage, change: &Change) -> String {
     }
 }
 
-/// Before and after; `None` where one of them is no file or not text.
+/// Before and after; `None` if one of them is no file or not text.
 fn texts(stage: &dyn Stage, change: &Change) -> Option<(String, String)> {
     let text = |state: &Option<FileState>| match state {
         None => Some(String::new()),
@@ -219,7 +219,7 @@ mod tests {
         path::{Path, PathBuf},
     };
 
-    /// Keeps contents, and nothing else.
+    /// A stage that only keeps contents.
     #[derive(Default)]
     struct Contents(Mutex<HashMap<String, Vec<u8>>>);
 

@@ -50,7 +50,7 @@ impl Permission {
         Self { ceiling, policy, roots, has_outbox, above: None }
     }
 
-    /// The same, limited by what `above` allows at any moment.
+    /// Limits this permission by what `above` allows at any moment.
     pub fn below(self, above: Option<Self>) -> Self {
         Self { above: above.map(Arc::new), ..self }
     }
@@ -73,8 +73,8 @@ impl Permission {
         mode
     }
 
-    /// Judges what lies below `root`, an absolute path without links, as the workspace from here on. Returns whether it was
-    /// not so before.
+    /// Judges what is below `root`, an absolute path without links, as the workspace from here on. Returns whether it
+    /// was not so before.
     pub fn add_root(&self, root: &Path) -> bool {
         let is_new = !self.roots().iter().any(|known| root.starts_with(&known.folder));
         if is_new {
@@ -83,7 +83,7 @@ impl Permission {
         is_new
     }
 
-    /// From here on no person is asked, and what cannot be taken back is queued.
+    /// Stops asking the user: from now on, effects that cannot be undone are queued in the outbox.
     pub fn open_outbox(&self) {
         self.has_outbox.store(true, Relaxed);
     }
@@ -93,7 +93,7 @@ impl Permission {
         self.has_outbox.load(Relaxed) || self.above.as_ref().is_some_and(|above| above.has_outbox())
     }
 
-    /// Those of this session, and of the sessions above.
+    /// Added folders of this session and of the sessions above.
     fn roots(&self) -> Vec<Root> {
         let above = self.above.as_ref().map(|above| above.roots()).unwrap_or_default();
         self.roots.read().iter().cloned().chain(above).collect()
@@ -141,7 +141,7 @@ impl Permission {
         how: Tracking,
         workspace: &Path,
     ) -> Verdict {
-        // Thousands of paths lie in the same folders.
+        // Thousands of paths are in the same folders.
         let known = RefCell::new(HashMap::<PathBuf, bool>::new());
         let is_repository = |folder: &Path| {
             let looked = known.borrow().get(folder).copied();
@@ -235,7 +235,7 @@ fn links_below(folder: &Path) -> Vec<FollowedLink> {
                 Ok(kind) if kind.is_dir() && seen.insert(path.clone()) => folders.push(path),
                 Ok(kind) if kind.is_symlink() => {
                     let places = follow_from_root(&path);
-                    // What the folder lies in is not below it.
+                    // What the folder is in is not below it.
                     let end = places.last().filter(|end| end.is_dir() && !folder.starts_with(end));
                     if end.is_some_and(|end| seen.insert(end.clone())) {
                         folders.push(path.clone());

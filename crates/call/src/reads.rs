@@ -31,11 +31,11 @@ pub(crate) struct Stamp {
 /// What the model has read of a file.
 #[derive(Clone, Debug)]
 enum Known {
-    /// Its content; its length, if that was recorded.
+    /// Fingerprint of the content, and the length, if it was recorded.
     Fingerprint { print: Fingerprint, bytes: Option<u64> },
     /// That it does not exist.
     Missing,
-    /// Its state at this time, in milliseconds since 1970-01-01 UTC: an older journal says no more.
+    /// Time of the read, in milliseconds since 1970-01-01 UTC: older journals record nothing else.
     At(u64),
 }
 
@@ -47,7 +47,7 @@ impl Known {
     /// Whether the file still is what the model has read. May read all of it.
     fn is(&self, path: &Path, now: Option<Stamp>) -> bool {
         match (self, now) {
-            // Where no file is, none is overwritten.
+            // If there is no file, none is overwritten.
             (_, None) => true,
             (Self::Missing, Some(_)) => false,
             (Self::Fingerprint { bytes: Some(bytes), .. }, Some(now)) if *bytes != now.bytes => false,
@@ -83,7 +83,7 @@ impl ReadSnapshot {
         Self { stamps: read.collect(), reads: Vec::new() }
     }
 
-    /// Those that are regular files.
+    /// The reads of regular files.
     pub(crate) fn files(&self) -> Vec<(PathBuf, Stamp)> {
         self.stamps.iter().filter_map(|(path, stamp)| Some((path.clone(), (*stamp)?))).collect()
     }
@@ -98,7 +98,7 @@ impl ReadSnapshot {
         self
     }
 
-    /// As a journal of `workspace` records them.
+    /// The reads as facts for the journal of a session in `workspace`.
     pub(crate) fn recorded(&self, workspace: &Path) -> Vec<FileRead> {
         let recorded = self.reads.iter().cloned().map(|read| {
             let path = read.path.strip_prefix(workspace).map_or(read.path.clone(), Path::to_owned);
@@ -232,7 +232,7 @@ fn path_of(effect: Effect) -> Option<PathBuf> {
     }
 }
 
-/// `None` where there is no regular file.
+/// `None` if there is no regular file.
 fn stamp(path: &Path) -> Option<Stamp> {
     let data = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     let at =

@@ -5,9 +5,9 @@ use tokio::sync::{mpsc, oneshot};
 /// Upper limit of facts that wait for the journal. Live output beyond it is dropped.
 const MAX_WAITING_FACTS: usize = 256;
 
-/// What running calls have to say. One channel carries all of it, so that it is recorded and seen in order.
+/// A message of a running call. One channel carries all of them, so that they are recorded and shown in order.
 pub enum Recording {
-    /// To be recorded, and synced to disk if `durable`, before `recorded` is answered.
+    /// A fact to record. It is in the journal, and synced to disk if `durable`, before `recorded` is answered.
     Fact {
         /// What happened.
         fact: Box<Fact>,
@@ -16,7 +16,7 @@ pub enum Recording {
         /// Answered once it is recorded.
         recorded: oneshot::Sender<()>,
     },
-    /// To be shown, and not recorded.
+    /// An update that is shown and not recorded.
     Live(Update),
 }
 
@@ -59,7 +59,7 @@ impl Recorder {
         WeakRecorder(self.0.as_ref().map(mpsc::Sender::downgrade))
     }
 
-    /// Records a fact. On return it is in the journal.
+    /// Records a fact. It is in the journal when this returns.
     ///
     /// # Errors
     /// Fails if the journal cannot be written.
@@ -67,7 +67,7 @@ impl Recorder {
         self.write(fact, false).await
     }
 
-    /// Records a fact. On return it survives a power cut.
+    /// Records a fact. It is synced to disk when this returns.
     ///
     /// # Errors
     /// Fails if the journal cannot be written.

@@ -5,13 +5,13 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
-/// Calls of this turn that succeeded, by name and arguments. All clones are one.
+/// Calls of this turn that succeeded, by the tool and the arguments, however the model spelled them. All clones are one.
 #[derive(Clone, Default)]
 pub struct Repeats(Arc<Mutex<HashMap<String, Earlier>>>);
 
 struct Earlier {
     call: CallId,
-    /// Its output.
+    /// Output of the call.
     text: String,
     files: Option<Vec<(PathBuf, Stamp)>>,
 }

@@ -14,8 +14,8 @@ use std::{
 /// Absolute paths as the call spells them, and their resolved paths.
 pub(crate) type Names = HashMap<PathBuf, PathBuf>;
 
-/// Returns `effects` with resolved paths, so that none leads through a symbolic link, and how the call spells them. The folder
-/// of a command is relative to the workspace if it lies in it.
+/// Returns `effects` with resolved paths, so that none leads through a symbolic link, and how the call spells them. The
+/// folder of a command is relative to the workspace if it is in it.
 pub(crate) fn resolved(effects: Vec<Effect>, stage: &dyn Stage, workspace: &Path) -> (Vec<Effect>, Names) {
     let mut names = Names::new();
     let mut named = |path: &Path| {
@@ -61,7 +61,7 @@ impl View for ResolvedView {
     }
 
     fn locate(&self, path: &Path) -> PathBuf {
-        // A tool may also name a file by where it lies in the view.
+        // A tool may also name a file by where it is in the view.
         let inside = path.strip_prefix(self.view.root()).unwrap_or(path);
         self.view.locate(self.names.get(&self.workspace.join(inside)).map_or(path, PathBuf::as_path))
     }

@@ -30,7 +30,7 @@ fn allowed(kind: &str, folder: &Path) -> Vec<Rule> {
     texts.iter().filter_map(|text| Rule::parse(Ruling::Allow, text).ok()).collect()
 }
 
-/// As a glob that matches nothing else.
+/// Escapes a path as a glob that matches only this path.
 fn escaped(path: &str) -> String {
     let mut glob = String::with_capacity(path.len());
     for letter in path.chars() {

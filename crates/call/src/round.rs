@@ -32,7 +32,7 @@ pub struct Round<'a> {
     pub cancel: &'a CancellationToken,
 }
 
-/// One call of a round.
+/// A call of a round.
 pub struct CallRun<'a> {
     pub(crate) round: &'a Round<'a>,
     pub(crate) call: ToolCall,
@@ -98,7 +98,7 @@ impl<'a> CallRun<'a> {
             Some(clip) => clip.apply(text, "ask for a part of it"),
             None => text.to_owned(),
         };
-        // What is wrapped in JSON is cut before: half an object is invalid.
+        // A text with a title is cut before, so that the limit is that of the text.
         let result = match rules.render.result {
             Wording::Text | Wording::Fields | Wording::Success => result,
             Wording::Titled => result

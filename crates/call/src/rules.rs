@@ -23,11 +23,11 @@ pub struct CallRules {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Redundancy {
-    /// It is.
+    /// Repeated calls run.
     #[default]
     Off,
-    /// Not in the same turn: a call that only reads files which are as they were is answered with a reference to the
-    /// earlier result.
+    /// A call that repeats another one of the turn, and only reads files that have not changed, is answered with a
+    /// reference to the earlier result.
     SameTurn,
 }
 
@@ -35,11 +35,11 @@ pub enum Redundancy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unread {
-    /// All.
+    /// All files.
     Allow,
-    /// Those that the call itself reads: an edit names the text that it replaces.
+    /// Edits: an edit names the text that it replaces.
     #[default]
     Edit,
-    /// None.
+    /// No files.
     Refuse,
 }

@@ -28,7 +28,7 @@ use std::{
 
 /// Identical rounds after which the model is warned. The turn ends after twice as many.
 const WARN_AFTER_ROUNDS: usize = 3;
-/// Behind the result of a command that changed files in plan mode.
+/// Appended to the result of a command that changed files in plan mode.
 const DROPPED_NOTE: &str = "\n[plan mode: the files that this command changed were dropped]";
 
 impl CallRun<'_> {
@@ -42,7 +42,7 @@ impl CallRun<'_> {
             () = round.cancel.cancelled() => Err(interrupted_after(self.output.take()).into()),
             done = self.run_with_hooks(checked, hooked.as_ref()) => done,
         };
-        // From here on nothing is interrupted but a wait for other processes: what is staged is settled.
+        // From now on an interrupt only ends a wait for other processes: staged changes are settled.
         let settled = match done {
             Ok(done) => self.commit(done).await,
             Err(stopped) => Err(stopped),
@@ -71,7 +71,7 @@ impl CallRun<'_> {
         round.recorder.record(ended).await.ok().map(|()| result)
     }
 
-    /// Asks the hooks first. What they add stands behind the result, whatever that is.
+    /// Asks the hooks first. What they add follows the result, whatever that is.
     async fn run_with_hooks(
         &self,
         checked: Result<CheckedCall, ToolError>,
@@ -101,7 +101,7 @@ impl CallRun<'_> {
             true => verdict,
             // What is queued would be sent without the view that it may run in now.
             false if scope.permission.has_outbox() => Verdict::Deny { reason },
-            // With its changes, so that the person sees them.
+            // It is asked about later, with its changes, so that the person sees them.
             false if judgment.will_ask(scope) || judgment.can_ask_later(scope, &checked.effects) => {
                 let _once = self.asked_by_hook.set(reason);
                 verdict

@@ -34,9 +34,9 @@ type StageAction = fn(&dyn Stage, &Path, &[Change]) -> io::Result<Vec<PathBuf>>;
 /// Whether changes may have been made real before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
-    /// They were not: a file that is as they leave it was written by another process.
+    /// The changes were not settled before: a file that is already in its final state was written by another process.
     First,
-    /// They may have been, before a crash.
+    /// The changes may have been settled before a crash.
     Again,
 }
 
@@ -55,7 +55,7 @@ pub struct Moved {
     pub changes: Vec<Change>,
     /// Files that were left alone: they were changed elsewhere in the same place, or for the reason in `failed`.
     pub conflicts: Vec<PathBuf>,
-    /// Of `conflicts` those that could not be written or read, and why.
+    /// Files in `conflicts` that could not be written or read, and why.
     pub failed: BTreeMap<PathBuf, String>,
     /// Files that were changed elsewhere in other lines, and hold both now.
     pub merged: Vec<PathBuf>,
@@ -64,9 +64,9 @@ pub struct Moved {
 /// The files that an undo or a redo did not move.
 #[derive(Clone, Debug, Default)]
 pub struct Unmoved {
-    /// All of them.
+    /// All files that were not moved.
     pub files: Vec<PathBuf>,
-    /// Those of them that could not be written or read, and why; the others were changed elsewhere.
+    /// Files in `files` that could not be written or read, and why; the others were changed elsewhere.
     pub failed: BTreeMap<PathBuf, String>,
 }
 
@@ -81,8 +81,8 @@ impl Moved {
     }
 }
 
-/// Merges what `steps` would do to the files `left`, which others changed meanwhile, with what these hold. Returns one change
-/// for each file that can be merged; its content is kept. Nothing in the workspace is changed.
+/// Merges what `steps` would do to the files `left` with what other processes wrote to them meanwhile. Returns one
+/// change for each file that can be merged; its content is kept. The workspace stays unchanged.
 pub fn merge_left(stage: &dyn Stage, workspace: &Path, steps: &[Change], left: &[PathBuf]) -> Vec<Change> {
     let merge = |change: &Change| {
         let found = stage.found(workspace, &change.path).ok()?;
@@ -211,7 +211,9 @@ impl CallScope {
         }
     }
 
-    /// Brings files from `before` to `after`: each whole or not at all. Doing it again is doing it once.
+    /// Brings files from `before` to `after`: each whole or not at all. Doing it again is doing it once. The files of a
+    /// change that Haft's own tool makes belong together, such as those of a rename: one that another process changed
+    /// meanwhile leaves all as they are.
     pub async fn make_real(
         &self,
         changes: Vec<Change>,
@@ -258,7 +260,7 @@ impl CallScope {
         let folders = changed::folders_without_files(steps, &whole);
         let is_of_folder = |path: &PathBuf| folders.iter().any(|folder| folder.path == *path);
         let left = match self.settle(&[&whole[..], &folders].concat(), Pass::Again, cancel).await {
-            // Of a file that came and went again, another process may have made one since.
+            // Another process may have made a file since, where `steps` made and removed one.
             Ok(left) => left.into_iter().filter(|path| !is_of_folder(path)).collect(),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 unmoved.files = self.not_real(&whole).await;
@@ -289,7 +291,7 @@ impl CallScope {
         self.conflicts(&done.collect::<Vec<_>>()).await.unwrap_or_else(|_| paths(changes))
     }
 
-    /// The files that are not as they are before `changes`. Nothing is changed.
+    /// Returns the files that differ from their state before `changes`. Changes nothing.
     ///
     /// # Errors
     /// Fails if a file cannot be read.

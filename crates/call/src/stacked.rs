@@ -12,7 +12,8 @@ use std::{
     time::Instant,
 };
 
-/// A stage on top of another one. Its views show the workspace with the changes that were settled in it; no file is written.
+/// A stage on top of another one. Its views show the workspace with the changes that were settled in this stage; the
+/// workspace itself stays unchanged.
 ///
 /// Calls that would work outside of a view, write outside the workspace, or change other folders for real cannot run in it.
 /// What commands change without a record (below ignored folders, and in `/tmp`) is dropped when their call ends.
@@ -20,7 +21,7 @@ pub struct StackedStage {
     below: Arc<dyn Stage>,
     /// What the views showed at first, by file: from the workspace as it is.
     base: Vec<Change>,
-    /// What they show now, in the same way.
+    /// The changes that the views show now, one for each file.
     shown: Mutex<Vec<Change>>,
 }
 
@@ -30,7 +31,7 @@ impl StackedStage {
         Self { below, shown: Mutex::new(base.clone()), base }
     }
 
-    /// Returns one change for each file that the views show otherwise than it lies in the workspace.
+    /// Returns one change for each file that the views show otherwise than it is in the workspace.
     pub fn changes(&self) -> Vec<Change> {
         self.shown.lock().clone()
     }

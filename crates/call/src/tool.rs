@@ -8,8 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Runs `tool` for at most `seconds`; 0, and a tool that ends its calls by itself, for no limit. A panic is an error for
-/// the model. Where the call is given up, what it started elsewhere sees that in its [`ToolContext::cancel`].
+/// Runs `tool` for at most `seconds`; 0, and a tool that ends its calls by itself, for no limit. A panic is an error
+/// for the model. If the call is given up, what it started elsewhere sees that in its [`ToolContext::cancel`].
 ///
 /// # Errors
 /// Fails if the tool does, panics, or takes too long.

@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 pub struct UndoPlan {
     /// The calls that are taken back, in ascending order; those that depend on them among them if that was asked for.
     pub calls: Vec<usize>,
-    /// From what files are to what they become.
+    /// Changes from the files as they are to the files after the undo.
     pub changes: Vec<Change>,
     /// The later calls that depend on those that were named.
     pub depends: Vec<Dependent>,
@@ -39,7 +39,7 @@ pub struct UndoPlan {
     pub conflicts: Vec<PathBuf>,
     /// Files that hold changes of others as well.
     pub merged: Vec<PathBuf>,
-    /// Of these, those in which lines stand between conflict markers.
+    /// Files in `merged` that have conflict markers.
     pub marked: Vec<PathBuf>,
     /// The calls whose changes were not recorded, and remain.
     pub untracked: Vec<CallId>,
@@ -48,7 +48,7 @@ pub struct UndoPlan {
 /// A later call that depends on one that is to be taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependent {
-    /// Its number.
+    /// Number of the call.
     pub call: usize,
     /// The tool and its arguments in brief, as `edit a.txt`.
     pub title: String,
@@ -56,7 +56,7 @@ pub struct Dependent {
     pub why: String,
 }
 
-/// Why calls are not taken back. Its text is a sentence for people.
+/// Why calls cannot be undone. Displays as a sentence for the user.
 #[derive(Debug, thiserror::Error)]
 pub enum NotUndone {
     /// No call was named, and the last undo left no file alone.
@@ -65,13 +65,13 @@ pub enum NotUndone {
     /// The session has no call of this number.
     #[error("there is no call {0} in this session")]
     NoSuchCall(usize),
-    /// It was taken back before.
+    /// The call was already undone.
     #[error("call {0} was undone before")]
     UndoneBefore(usize),
-    /// It did nothing to files.
+    /// The call changed no files.
     #[error("call {0} changed no files")]
     NothingChanged(usize),
-    /// Its changes were not recorded.
+    /// The changes of this call were not recorded.
     #[error("what call {0} changed was not recorded, so it cannot be undone")]
     Untracked(usize),
     /// Later calls depend on it, or a person's changes are in the way.
@@ -85,8 +85,8 @@ pub enum NotUndone {
     Io(#[from] io::Error),
 }
 
-/// Finds out what `undo` would do. Nothing in the workspace is changed. Commands of the session may run again, in views, until
-/// `cancel` is set.
+/// Computes what `undo` would do, without changing the workspace. Commands of the session may run again, in views,
+/// until `cancel` is set.
 ///
 /// # Errors
 /// Fails if a call cannot be taken back, whatever depends on it, or files cannot be read.
@@ -125,7 +125,7 @@ pub async fn plan_undo(
     Ok(finished(walk.plan(undo)?, &past))
 }
 
-/// With the folders that go with its files, and without contents of a repository.
+/// Adds to the plan the folders that go with its files, and removes contents of a repository.
 fn finished(plan: UndoPlan, past: &PastCalls) -> UndoPlan {
     let made = past.steps.iter().flat_map(|step| &step.changes).filter(|change| change.before.is_none());
     let new: BTreeSet<&Path> = made.flat_map(Change::folders).collect();
@@ -138,8 +138,8 @@ fn finished(plan: UndoPlan, past: &PastCalls) -> UndoPlan {
 }
 
 impl UndoPlan {
-    /// Returns why nothing is done; `None` if nothing is in the way. Of what the last undo left alone, each file is merged by
-    /// itself.
+    /// Returns the plan, or the reason why the undo cannot be done. Each file that the last undo left alone is merged
+    /// separately.
     pub fn refusal(self, undo: &UndoCalls) -> Result<Self, NotUndone> {
         let depends = !self.depends.is_empty() && !undo.with_dependents;
         if undo.calls.is_empty() && self.changes.iter().any(|change| !self.conflicts.contains(&change.path)) {
@@ -178,9 +178,9 @@ struct Walk<'a> {
 
 /// What becomes of a later call where others are left out.
 enum Later {
-    /// It does what it did.
+    /// The call would do the same.
     Same,
-    /// It is to be made again, to see that.
+    /// The call must be made again to find that out.
     Again,
     Depends(String),
 }

@@ -2,12 +2,12 @@
 use haft_core::ToolErrorKind;
 use serde_json::{Value, json};
 
-/// One of three, as the line of the results has them.
+/// An answer, as a line of the results has it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// It did what it was asked to.
+    /// The result of the case.
     Result(Value),
-    /// It refused.
+    /// The case was refused.
     Refused {
         /// In one word.
         code: String,
@@ -16,7 +16,7 @@ pub enum Answer {
         /// The files as they stand after it, for suites that have files.
         files: Option<Value>,
     },
-    /// It has nothing that such a case could be given to.
+    /// There is no part that could run such a case.
     Skipped(String),
 }
 

@@ -12,7 +12,7 @@ pub(crate) fn answer(case: &Case) -> Answer {
     }
 }
 
-/// Nothing is corrected first: what a model got wrong must be reported.
+/// Checks the arguments without correcting them first: each mistake must be reported.
 fn checked(case: &Case) -> Answer {
     let schema = Schema::new(case.fields["tool"]["parameters"].clone());
     match schema.problems(&case.fields["arguments"]) {

@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// One line of a file.
+/// A case: one line of a file.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Its fields.
+    /// Fields of the case.
     pub fields: Value,
     /// Where the files lie that it names.
     pub folder: PathBuf,

@@ -4,10 +4,10 @@ use std::str::FromStr;
 /// Where a stream is cut: what comes out must not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Chunks {
-    /// Not at all.
+    /// The text comes in one piece.
     #[default]
     Whole,
-    /// As the case says; not at all where it says nothing.
+    /// Splits the text as the case says, or not at all if it says nothing.
     Given,
     /// After each character.
     Chars,

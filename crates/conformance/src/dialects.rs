@@ -75,7 +75,7 @@ fn result(said: Vec<Said>) -> Value {
             Said::Text(text) => content += &text,
             Said::Thinking(text) => reasoning += &text,
             Said::Call(Call { name, arguments, .. }) => {
-                // Of a call that was cut off there is only text.
+                // A call that was cut off has only text.
                 let arguments = serde_json::from_str(&arguments).unwrap_or(Value::String(arguments));
                 calls.push(json!({"name": name, "arguments": arguments}));
             }

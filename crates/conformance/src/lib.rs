@@ -1,8 +1,8 @@
 //! Answers cases of other products' test suites with the parts of this one.
 //!
 //! A *case* is a JSON object with an `id`; a *suite* says what its fields mean. For each case there is one *answer*, a
-//! line `{"id", "result"}`, `{"id", "error": {"code", "message"}}` or `{"id", "skip": "why"}`. Nothing is judged here:
-//! the owner of the cases grades the answers.
+//! line `{"id", "result"}`, `{"id", "error": {"code", "message"}}` or `{"id", "skip": "why"}`. This crate does not
+//! grade answers: the owner of the cases does.
 
 mod answer;
 mod arguments;

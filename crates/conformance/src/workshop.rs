@@ -27,7 +27,7 @@ impl Workshop {
             fs::write(path, content.as_str().unwrap_or_default())?;
         }
         let stage = Arc::new(LocalStage::new(root.join("blobs")));
-        // As for a user who lets files of the workspace be changed, and cannot be asked about others.
+        // The mode of a user who allows changes of files in the workspace and cannot answer questions about others.
         let policy = Policy { rules: Vec::new(), mode: Mode::AcceptEdits };
         let scope = CallScope::standalone(workspace, stage, policy, root.join("artifacts"));
         Ok(Self { scope, tools: builtin(&Settings::default()), _folder: folder })

@@ -1,7 +1,7 @@
 //! [`is_loopback`]: says which addresses are on this machine.
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Whether `host`, as it stands in an address, is this machine itself: `localhost`, or an IP address of the loopback
+/// Whether `host`, as it is in an address, is this machine itself: `localhost`, or an IP address of the loopback
 /// interface, with or without brackets. A name that only begins like one (`127.0.0.1.example.org`) is not.
 pub fn is_loopback(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']').trim_end_matches('.');

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{fmt, ops::RangeInclusive};
 
-/// What a turn may spend at most, together with the agents that it delegates to. None for no limit.
+/// Limits of a turn, including the agents that it delegates to. `None` for no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Budget {
@@ -15,12 +15,13 @@ pub struct Budget {
     /// US dollars.
     #[serde(deserialize_with = "amount::optional")]
     pub usd: Option<f64>,
-    /// From the beginning of the turn.
+    /// Maximum seconds since the beginning of the turn.
     pub seconds: Option<u64>,
 }
 
 impl Budget {
-    /// One of `count` equal shares of what `spent` leaves. Time passes for all of them at once, so that each has all of it.
+    /// One of `count` equal shares of the budget that `spent` leaves. Time passes for all shares at once, so each has
+    /// all of it.
     pub fn share(&self, spent: &Spending, count: u64) -> Self {
         let count = count.max(1);
         let part = |limit: Option<u64>, spent: u64| limit.map(|limit| limit.saturating_sub(spent) / count);
@@ -86,7 +87,7 @@ pub mod amount {
         }
     }
 
-    /// The same, where there is one.
+    /// As the function above, for an optional value.
     pub fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
         match Option::<f64>::deserialize(from)? {
             None => Ok(None),
@@ -123,7 +124,7 @@ impl fmt::Display for Resource {
 /// A limit that the next request would pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reached {
-    /// Of what.
+    /// The resource.
     pub what: Resource,
     /// What has been spent of it.
     pub spent: f64,
@@ -135,7 +136,8 @@ impl fmt::Display for Reached {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, spent, limit } = self;
         write!(f, "the budget of {limit} {what} is used up")?;
-        // Time is spent by the request that the limit ends; of all else a request is estimated before it is made.
+        // Time is spent by the request that the limit ends; of everything else a request is estimated before it is
+        // made.
         if *what == Resource::Seconds {
             return Ok(());
         }
@@ -153,7 +155,7 @@ impl Usage {
 }
 
 impl Price {
-    /// On one's own machine.
+    /// The price of a model on the user's own machine.
     pub const FREE: Self = Self { input: 0.0, output: 0.0, cache_read: None, cache_write: None };
 
     /// Returns what these tokens cost, in US dollars.

@@ -22,14 +22,14 @@ pub struct CallForm {
     pub behind: String,
     /// How the arguments are written.
     pub arguments: ArgumentForm,
-    /// Where a reply is one JSON value and nothing else: how calls stand in it.
+    /// If a reply is a single JSON value, how it holds calls.
     pub reply: Option<ReplyForm>,
 }
 
 /// How the arguments of a call are written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArgumentForm {
-    /// As a JSON object.
+    /// Arguments as a JSON object.
     Json,
     /// Each as `key NAME value VALUE end`: a string as it is, anything else as JSON.
     Elements {
@@ -45,7 +45,7 @@ pub enum ArgumentForm {
 /// A reply that is a JSON object with thoughts and a list of calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplyForm {
-    /// The key of what is said or thought.
+    /// The key of text or thoughts.
     pub thoughts: String,
     /// The key of the list of calls.
     pub calls: String,
@@ -53,21 +53,21 @@ pub struct ReplyForm {
     pub call: [String; 2],
 }
 
-/// For servers that hold a model to JSON Schemas between tags: what stands before the arguments of one tool, their
-/// schema, and what stands behind.
+/// For servers that hold a model to JSON Schemas between tags: the text before the arguments of one tool, their schema,
+/// and the text behind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tag<'a> {
     /// Up to the arguments, the tool's name included.
     pub begin: String,
     /// JSON Schema of an object.
     pub schema: &'a Value,
-    /// What stands behind the arguments.
+    /// The text behind the arguments.
     pub end: &'a str,
 }
 
 impl CallForm {
     /// The beginning of `before` with which prose ends and a call begins: `<tool_call>`, `[TOOL_CALLS]`, the line of a
-    /// fence. Empty where a call cannot be told from JSON in the prose: then it stands alone.
+    /// fence. Empty where a call cannot be told from JSON in the prose: then it is alone.
     pub fn sign(&self) -> &str {
         let end = self.before.find(['>', ']', '\n']).map_or(0, |at| at + 1);
         let sign = self.before[..end].trim_end();
@@ -112,7 +112,7 @@ impl CallForm {
         }))
     }
 
-    /// The tags of all tools; `None` where arguments are not JSON, or no sign tells calls from prose.
+    /// The tags of all tools; `None` if arguments are not JSON, or no sign tells calls from prose.
     pub fn tags(&self) -> Option<Vec<Tag<'_>>> {
         let is_tagged = self.arguments == ArgumentForm::Json && !self.sign().is_empty();
         let tag =
@@ -186,12 +186,12 @@ fn elements(rules: &mut Rules, parameters: &Value, key: &str, value: &str, end: 
     elements.join(" ")
 }
 
-/// One of these values, strings without quotes.
+/// A grammar rule for one of these values, strings without quotes.
 fn bare_choice(values: &[Value]) -> String {
     either(values.iter().map(|value| literal(&text_of(value))))
 }
 
-/// Where a string may stand, it is written as it is, and so is anything else that may stand there.
+/// If a string may stand, it is written as it is, and so is anything else that may be there.
 fn may_be_text(schema: &Value) -> bool {
     let among = |word: &str| {
         schema.get(word).and_then(Value::as_array).is_some_and(|all| all.iter().any(may_be_text))

@@ -4,8 +4,8 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
-/// One host, and a port where one was named. Two are the same where they are written the same way here: small letters,
-/// no dot at the end, addresses in their shortest form.
+/// A host, and a port if one was given, in normal form: lower case, no dot at the end, addresses in their shortest
+/// form. Equal hosts are equal values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Host {
     name: Name,
@@ -44,13 +44,14 @@ impl Host {
         Ok(Self { name: Name::parse(name).map_err(bad)?, port: port.transpose()? })
     }
 
-    /// Whether this host was allowed by `allowed`: the same one, at the port that it names, else at one of the web's.
+    /// Whether `allowed` covers this host: the name is the same, and so is the port; if `allowed` names no port, 80 and
+    /// 443 are covered.
     pub fn is_within(&self, allowed: &Self) -> bool {
         let port = self.port.unwrap_or(WEB_PORTS[0]);
         self.name == allowed.name && allowed.port.map_or(WEB_PORTS.contains(&port), |allowed| allowed == port)
     }
 
-    /// The same at `port`, where none was named.
+    /// Sets `port` if the host has none.
     #[must_use]
     pub fn or_port(self, port: u16) -> Self {
         Self { port: self.port.or(Some(port)), ..self }
@@ -61,7 +62,7 @@ impl Host {
         self.port
     }
 
-    /// Its name without the port, as a resolver takes it.
+    /// The name without the port, as a resolver takes it.
     pub fn name(&self) -> String {
         match &self.name {
             Name::Domain(name) => name.clone(),
@@ -79,7 +80,7 @@ impl Host {
 }
 
 impl fmt::Display for Host {
-    /// As [`Host::parse`] reads it.
+    /// Writes the form that [`Host::parse`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.name {
             Name::Domain(name) => f.write_str(name)?,

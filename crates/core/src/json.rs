@@ -3,7 +3,7 @@ use serde::Serialize;
 use serde_json::{Value, ser::Formatter};
 use std::io;
 
-/// One line of JSON with spaces where Python's `json.dumps(value, ensure_ascii=False)` puts them.
+/// Writes one line of JSON with spaces where Python's `json.dumps(value, ensure_ascii=False)` puts them.
 pub fn spaced(value: &Value) -> String {
     let mut bytes = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, Spaced);

@@ -1,7 +1,7 @@
 //! [`MemoryLine`]: a line of `AGENTS.md` that Haft proposed, with its sources; and the rules by which such lines are proposed
 //! and withdrawn.
 //!
-//! A *source* is an entry of a session. It stands behind the line in a comment of Markdown, so that the line can be checked:
+//! A *source* is an entry of a session. It follows the line in a comment of Markdown, so that the line can be checked:
 //! `- `make test` passes <!-- haft: 20261126T101500-ab12#40, 20261127T090000-cd34#12 -->`.
 mod clean;
 mod derive;
@@ -17,7 +17,7 @@ use std::{fmt, str::FromStr, sync::Arc};
 /// The name of the tool that changes lines of memory.
 pub const TOOL: &str = "memory";
 
-/// The files that agents read in a folder. Where several are there, only the first is read.
+/// The files that agents read in a folder. If several are there, only the first is read.
 pub const NOTE_FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
 /// The section that new lines are added to, where there is no line of memory yet.
@@ -46,7 +46,7 @@ pub struct MemoryLine {
 /// The journal of a session.
 #[derive(Clone, Debug)]
 pub struct SessionRecord {
-    /// Its name.
+    /// ID of the session.
     pub id: SessionId,
     /// Its entries, also those that were undone.
     pub entries: Vec<Arc<Entry>>,

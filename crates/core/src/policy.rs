@@ -48,22 +48,22 @@ impl Verdict {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Reading in the workspace runs; all else is denied.
+    /// Reading in the workspace runs; everything else is denied.
     ReadOnly,
-    /// Reading in the workspace runs, and so do commands that can change nothing but their view, which is dropped; all else is
-    /// denied. The model makes a plan, and a person decides on it.
+    /// Reading in the workspace runs, and so do commands that can change nothing but their view, which is dropped;
+    /// everything else is denied. The model makes a plan, and a person decides on it.
     Plan,
-    /// Reading in the workspace runs; all else is asked for.
+    /// Reading in the workspace runs; everything else is asked for.
     #[default]
     Ask,
-    /// Reading and writing in the workspace runs, but for git's own files; all else is asked for.
+    /// Reading and writing in the workspace runs, but for git's own files; everything else is asked for.
     AcceptEdits,
     /// Everything runs.
     Full,
 }
 
 impl Mode {
-    /// From the strictest to the widest.
+    /// All modes, from the strictest to the widest.
     pub const ALL: [Self; 5] = [Self::ReadOnly, Self::Plan, Self::Ask, Self::AcceptEdits, Self::Full];
 
     /// Returns its name, as configuration files and options write it.
@@ -86,20 +86,21 @@ impl Mode {
 /// Rules first, in order, then the mode.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
-    /// What [`Ruling::Only`] leaves out is denied; else the first of the other rules that matches an effect settles it.
+    /// An effect that [`Ruling::Only`] leaves out is denied; otherwise the first other rule that matches an effect
+    /// decides.
     pub rules: Vec<Rule>,
     /// For what no rule matches.
     pub mode: Mode,
 }
 
-/// Whether a folder is a git repository's own, whatever its name: by what lies in it.
+/// Whether a folder is a git repository's own, whatever its name: by what is in it.
 pub type IsRepository<'a> = &'a dyn Fn(&Path) -> bool;
 
 /// The file system, as far as rules look at it.
 #[derive(Clone, Copy)]
 #[expect(missing_debug_implementations, reason = "functions show nothing of themselves")]
 pub struct Links<'a> {
-    /// The links that following a path passes through, and the place where it ends, whether something lies there or not:
+    /// The links that following a path passes through, and the place where it ends, whether something is there or not:
     /// the path alone if no link is part of it.
     pub follow: &'a dyn Fn(&Path) -> Vec<PathBuf>,
     /// The links below a folder.
@@ -109,7 +110,7 @@ pub struct Links<'a> {
 /// A symbolic link, and where it leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FollowedLink {
-    /// Its own path.
+    /// Path of the link itself.
     pub link: PathBuf,
     /// What following it passes through, as [`Links::follow`] returns it.
     pub places: Vec<PathBuf>,
@@ -124,8 +125,9 @@ impl Policy {
         self.judge_as(effects, workspace, &|path| belongs_to_git(path, workspace, is_repository))
     }
 
-    /// Judges a call after it ran, before its changes are settled, by what it did: each path of `changes` and of `bulk`. Of a
-    /// command that worked in a view, what `git` wrote as its data is judged as other files are; nothing of it is ever run.
+    /// Judges a call after it ran, before its changes are settled, by what it did: each path of `changes` and of
+    /// `bulk`. For a command that worked in a view, files that `git` wrote as its data are judged like other files; Git
+    /// never runs them.
     pub fn judge_changes(
         &self,
         changes: &[Change],
@@ -157,8 +159,9 @@ impl Policy {
         effects.iter().map(ruled).reduce(Verdict::and).unwrap_or(Verdict::Allow)
     }
 
-    /// The same policy for effects like `effects`, whose rules that ask or deny about paths of the workspace also hold for
-    /// what symbolic links lead to: the folder or file that they begin with, and the links below that folder that they name.
+    /// Adapts the policy to effects like `effects`, whose rules that ask or deny about paths of the workspace also hold
+    /// for what symbolic links lead to: the folder or file that they begin with, and the links below that folder that
+    /// they name.
     #[must_use]
     pub fn through_links(self, effects: &[Effect], workspace: &Path, links: Links<'_>) -> Self {
         let with_targets = |rule: Rule| {
@@ -282,7 +285,7 @@ impl Policy {
     }
 }
 
-/// Where the workspace lies says nothing about its files: working trees may lie in their repository.
+/// Where the workspace lies says nothing about its files: working trees may be in their repository.
 fn belongs_to_git(file: &Path, workspace: &Path, is_repository: IsRepository<'_>) -> bool {
     let inside = file.strip_prefix(workspace).ok();
     let above = file.ancestors().skip(1);
@@ -297,7 +300,7 @@ enum MatchedBy<'a> {
     Unread(&'a Rule),
     /// Each command of a line is allowed by one of these.
     Each(Vec<&'a Rule>),
-    /// None of the rules that say what may run at all matches.
+    /// No rule of those that limit what may run matches.
     Outside(Vec<&'a Rule>),
     /// The mode lets it run.
     Open,
@@ -367,7 +370,8 @@ impl MatchedBy<'_> {
     }
 }
 
-/// Whether `effect` changes nothing outside of a view, so that a plan may need it. Rules decide what else is reached.
+/// Whether `effect` changes nothing outside of a view, so that a plan may need it. Rules decide which files it reads
+/// and which hosts it reaches.
 fn is_for_planning(effect: &Effect, workspace: &Path) -> bool {
     match effect {
         Effect::Read(_) | Effect::Network(_) => true,

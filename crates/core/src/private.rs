@@ -1,7 +1,7 @@
 //! Support for the code that `#[tool]` generates; not a public interface.
 //!
 //! What a function returns is found from its type by *autoref specialisation*: method lookup tries `&&Returned<T>`
-//! before `&Returned<T>` before `Returned<T>`, so the most special rule stands on the most references.
+//! before `&Returned<T>` before `Returned<T>`, so the most special rule is on the most references.
 
 pub use futures::future::BoxFuture;
 pub use inventory;
@@ -27,7 +27,7 @@ pub fn type_of<F: 'static>(_: F) -> TypeId {
     TypeId::of::<F>()
 }
 
-/// Runs `work` on a thread where it may block. A panic in it goes on here.
+/// Runs `work` on a thread where it may block. A panic in it continues here.
 pub async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     if Handle::try_current().is_err() {
         return work();
@@ -84,7 +84,7 @@ impl<T, E: Display> FromResult for &Returned<Result<T, E>> {
     }
 }
 
-/// First step, last rule: anything else is not an error.
+/// The last rule of the first step: any other type is not an error.
 pub trait FromValue {
     /// The value itself.
     type Value;
@@ -99,7 +99,7 @@ impl<T> FromValue for Returned<T> {
     }
 }
 
-/// Second step, first rule: an output stays as it is.
+/// Second step, first rule: an output stays as it is, nothing is worded, and a text that may be missing is a text or null.
 pub trait AsOutput {
     /// What the tool hands back.
     fn output(&self) -> Result<ToolOutput, ToolError>;
@@ -123,7 +123,7 @@ impl<T: AsRef<str>> AsText for &Returned<T> {
     }
 }
 
-/// Second step, last rule: anything else is JSON, indented by two.
+/// The last rule of the second step: any other type is written as JSON, indented by two.
 pub trait AsJson {
     /// What the tool hands back.
     fn output(&self) -> Result<ToolOutput, ToolError>;

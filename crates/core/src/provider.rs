@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 pub trait Provider: Send + Sync {
     /// Streams one reply. A provider that cannot stream yields one [`Delta`] per part.
     ///
-    /// The stream ends after [`Delta::Stop`] or after the first error; one that ends otherwise was cut off, and
+    /// The stream ends after [`Delta::Stop`], or a [`Delta::Usage`] that follows at once, or after the first error; one that ends otherwise was cut off, and
     /// the provider says so with [`ProviderError::Connection`]. Dropping the stream cancels the request. A provider has time
     /// limits of its own: a stream that yields nothing is waited for until the turn is interrupted.
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>>;
@@ -65,21 +65,21 @@ pub enum Delta {
     CallStart {
         /// Tells the calls of one reply apart, and orders them.
         index: usize,
-        /// As the vendor gave it.
+        /// ID that the provider gave the call.
         id: CallId,
-        /// As the model wrote it.
+        /// Name of the tool as the model wrote it.
         name: String,
     },
     /// A fragment of a call's arguments: JSON text.
     CallArguments {
-        /// Of the call that it belongs to.
+        /// Index of the call that it belongs to.
         index: usize,
-        /// Not JSON by itself.
+        /// A piece of the JSON; not valid by itself.
         json: String,
     },
     /// What was meant as a call cannot be run, for a reason that its arguments do not show.
     CallProblem {
-        /// Of the call that it belongs to.
+        /// Index of the call that it belongs to.
         index: usize,
         /// The model reads it: [`crate::ToolCall::problem`].
         problem: String,
@@ -108,7 +108,7 @@ pub enum ProviderError {
     Auth {
         /// The vendor's name.
         provider: String,
-        /// Its words, without the key.
+        /// Message of the provider, without the key.
         message: String,
         /// What to do about it.
         hint: Option<String>,
@@ -123,22 +123,22 @@ pub enum ProviderError {
         /// What to do about it.
         hint: String,
     },
-    /// It knows who asks, and does not let them ask this: another model, country or plan may be let in.
+    /// The key is valid but may not make this request; another model, country or plan may be allowed.
     #[error("{provider} denies access: {message}")]
     Denied {
         /// The vendor's name.
         provider: String,
-        /// Its words.
+        /// Message of the provider.
         message: String,
         /// What to do about it.
         hint: String,
     },
-    /// The same request may work later.
+    /// The provider is busy. The same request may succeed later.
     #[error("{provider} is busy: {message}")]
     Busy {
         /// The vendor's name.
         provider: String,
-        /// Its words.
+        /// Message of the provider.
         message: String,
         /// What the vendor asked for (`Retry-After`, or the reset of a limit that it names).
         retry_after: Option<Duration>,
@@ -150,19 +150,19 @@ pub enum ProviderError {
     Exhausted {
         /// The vendor's name.
         provider: String,
-        /// Its words.
+        /// Message of the provider.
         message: String,
         /// What to do about it.
         hint: Option<String>,
         /// When the quota is reset, if the vendor names a time; credit has none.
         retry_after: Option<Duration>,
     },
-    /// The vendor's own fault. The same request may work later.
+    /// An internal error of the provider. The same request may succeed later.
     #[error("{provider} had an internal error: {message}")]
     Internal {
         /// The vendor's name.
         provider: String,
-        /// Its words.
+        /// Message of the provider.
         message: String,
         /// What the vendor asked for.
         retry_after: Option<Duration>,
@@ -175,12 +175,12 @@ pub enum ProviderError {
     NotRunning {
         /// The vendor's name.
         provider: String,
-        /// Where it was looked for.
+        /// The address that was tried.
         address: String,
         /// How to start it.
         hint: String,
     },
-    /// Its certificate is not signed by an authority that this machine trusts. Asking again does not change that.
+    /// The provider's certificate is not signed by an authority that this machine trusts. A retry does not help.
     #[error("{provider} is not trusted: {message}")]
     Untrusted {
         /// The vendor's name.
@@ -194,7 +194,7 @@ pub enum ProviderError {
         /// The vendor's words.
         message: String,
     },
-    /// The model used up its limit on output before it said a word. The same request would end alike.
+    /// The model used up its output limit before it wrote any text. The same request would end in the same way.
     #[error("{message}")]
     NoAnswer {
         /// What it used its tokens for.
@@ -202,12 +202,12 @@ pub enum ProviderError {
         /// How to give it more, or to have it need less.
         hint: String,
     },
-    /// The same request will never work.
+    /// The provider rejected the request. The same request will never succeed.
     #[error("{provider} rejected the request: {message}")]
     Rejected {
         /// The vendor's name.
         provider: String,
-        /// Its words.
+        /// Message of the provider.
         message: String,
         /// What to do about it.
         hint: Option<String>,
@@ -217,7 +217,7 @@ pub enum ProviderError {
     Refused {
         /// The vendor's name.
         provider: String,
-        /// Its words.
+        /// Message of the provider.
         message: String,
     },
     /// No answer, half an answer, or something that is no answer.

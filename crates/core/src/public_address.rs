@@ -1,8 +1,8 @@
 //! [`is_public`]: says which addresses belong to the public internet.
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether it is reachable from the whole internet: not this machine, not the network behind it, not a group of
-/// machines.
+/// Whether the address is reachable from the whole internet: neither this machine, nor a private network, nor a
+/// multicast group.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -56,7 +56,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     !special
 }
 
-/// Only 2000::/3 is given out; of it, some is special.
+/// Only addresses in 2000::/3 are assigned, and some of those are special.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let [a, b, ..] = address.segments();
     let documentation = (a, b) == (0x2001, 0x0db8) || (a == 0x3fff && b < 0x1000);

@@ -8,10 +8,10 @@ use std::{borrow::Cow, cmp::Reverse, fmt, sync::Arc};
 mod looks;
 mod names;
 
-/// What stands in place of a secret.
+/// The text in place of a secret.
 const PLACEHOLDER: &str = "[key]";
 
-/// Shorter values are not searched for: they stand in many texts that are not secrets.
+/// Shorter values are not searched for: they are in many texts that are not secrets.
 const MIN_SECRET_BYTES: usize = 8;
 
 /// A value that is only taken for a secret because of its variable's name must look like one to be searched for: a
@@ -51,7 +51,7 @@ pub fn is_secret(name: &str, value: &str) -> bool {
     names::is_secret(name, value) || looks::is_secret(value)
 }
 
-/// The address without its user name and password; nothing where it has none.
+/// The address without its user name and password; `None` if it has none.
 pub fn without_credentials(url: &str) -> Option<String> {
     let (start, end) = looks::credentials(url)?;
     Some(format!("{}{}", &url[..start], &url[end..]))
@@ -88,7 +88,7 @@ impl Secrets {
         }
     }
 
-    /// Those that `is_wanted` picks, the longest first.
+    /// The secrets that `is_wanted` picks, the longest first.
     fn wanted(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let registered = REGISTERED.read();
         let all = self.0.iter().chain(&*registered);
@@ -97,12 +97,12 @@ impl Secrets {
         wanted
     }
 
-    /// Whether one of them stands in `text`.
+    /// Whether one of them is in `text`.
     pub fn are_in(&self, text: &str) -> bool {
         !self.wanted(|secret| text.contains(secret)).is_empty() || self.hide_among_signs(text).is_some()
     }
 
-    /// `text` with `[key]` in place of each of them, also where signs that move the cursor or set a color stand between
+    /// `text` with `[key]` in place of each of them, also where signs that move the cursor or set a color are between
     /// its letters.
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut hidden = Cow::Borrowed(text);
@@ -115,14 +115,14 @@ impl Secrets {
         }
     }
 
-    /// The same in what a terminal shows of `text`; `None` if none of them stands there.
+    /// Hides secrets in what a terminal shows of `text`, ignoring escape sequences; `None` if it shows none of them.
     fn hide_among_signs(&self, text: &str) -> Option<String> {
         if self.is_empty() || !text.contains(is_sign) {
             return None;
         }
         let shown: Vec<&str> = anstream::adapter::strip_str(text).collect();
         let plain = shown.concat();
-        // Where each byte that is shown stands in `text`.
+        // Where each byte that is shown is in `text`.
         let start = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
         let places: Vec<usize> =
             shown.iter().flat_map(|part| start(part)..start(part) + part.len()).collect();
@@ -142,7 +142,7 @@ impl Secrets {
         (end > 0).then(|| hidden + &text[end..])
     }
 
-    /// The same in the lines of a diff, where signs and numbers stand between the lines of a secret that has several.
+    /// Hides secrets in the lines of a diff, where signs and numbers separate the lines of a secret that has several.
     pub fn hide_in_diff(&self, lines: &str) -> String {
         let mut hidden = self.hide(lines).into_owned();
         let lines = self.0.iter().filter(|secret| secret.contains('\n')).flat_map(|secret| secret.lines());

@@ -57,7 +57,7 @@ pub trait Tool: Send + Sync + 'static {
     /// Whether a terminal shows nothing that moves while a call runs.
     const SUPPRESS_ANIMATION: bool = false;
     /// Whether a call has a time limit of its own, or waits for a person. If not, [`crate::Limits::call_seconds`]
-    /// holds.
+    /// applies.
     const ENDS_ITSELF: bool = false;
     /// Whether no call changes a file of the workspace, though no effects say so: it speaks to a person, to the network, or
     /// of the conversation. An undo then warns of nothing that was not recorded.
@@ -91,7 +91,7 @@ pub trait Tool: Send + Sync + 'static {
 pub struct ToolContext {
     /// The session that the call belongs to.
     pub session: crate::SessionId,
-    /// The message that the call stands in: in a session the place of the reply in its journal.
+    /// The message that the call is in: in a session the place of the reply in its journal.
     pub message: String,
     /// The agent that makes the call.
     pub agent: String,
@@ -105,16 +105,16 @@ pub struct ToolContext {
     pub live: PathBuf,
     /// What processes may reach.
     pub access: Access,
-    /// What lies below the folders that the call may read, and may be read as well.
+    /// What is below the folders that the call may read, and may be read as well.
     pub readable: Arc<crate::Readable>,
     /// Folder of the session for what is too long for a result. It may not be there yet; reading in it needs no
     /// approval.
     pub artifacts: PathBuf,
     /// Work that outlives the call.
     pub jobs: Arc<dyn BackgroundTasks>,
-    /// Who may be asked.
+    /// The user who may be asked.
     pub person: Arc<dyn Person>,
-    /// Who may do a part of the work.
+    /// The subagents that may do a part of the work.
     pub subagents: Arc<dyn Subagents>,
     /// A model that answers beside the conversation, once the person has agreed.
     pub sampler: Arc<dyn Sampler>,
@@ -132,7 +132,7 @@ impl ToolContext {
         (self.on_progress)(chunk.into());
     }
 
-    /// Returns where the file that the model calls `path` lies in this call's view.
+    /// Returns where the file that the model calls `path` is in this call's view.
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         self.view.locate(path.as_ref())
     }
@@ -151,7 +151,7 @@ pub struct ToolSpec {
     pub examples: Examples,
 }
 
-/// One request, the call it asks for, what that call gave, and the answer made from it.
+/// A worked example: a request, the call that it needs, the call's result, and the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Example {
     /// What a person asked.
@@ -178,7 +178,7 @@ pub struct Examples(Arc<LazyExamples>);
 type LazyExamples = LazyLock<Vec<Example>, Box<dyn FnOnce() -> Vec<Example> + Send>>;
 
 impl Examples {
-    /// Those that `make` returns. It is called at most once.
+    /// Examples that `make` returns, which is called at most once, when they are needed.
     pub fn when_needed(make: impl FnOnce() -> Vec<Example> + Send + 'static) -> Self {
         Self(Arc::new(LazyLock::new(Box::new(make))))
     }
@@ -238,19 +238,19 @@ pub trait AnyTool: Send + Sync {
     fn accepts(&self) -> Value {
         self.spec().parameters.clone()
     }
-    /// As [`Tool::ALIASES`].
+    /// See [`Tool::ALIASES`].
     fn aliases(&self) -> Aliases {
         Aliases::NONE
     }
-    /// As [`Tool::SUPPRESS_ANIMATION`].
+    /// See [`Tool::SUPPRESS_ANIMATION`].
     fn suppresses_animation(&self) -> bool {
         false
     }
-    /// As [`Tool::ENDS_ITSELF`].
+    /// See [`Tool::ENDS_ITSELF`].
     fn ends_itself(&self) -> bool {
         false
     }
-    /// As [`Tool::LEAVES_FILES`].
+    /// See [`Tool::LEAVES_FILES`].
     fn leaves_files(&self) -> bool {
         false
     }
@@ -259,13 +259,13 @@ pub trait AnyTool: Send + Sync {
     fn is_read_only(&self) -> bool {
         false
     }
-    /// As [`Tool::outside`].
+    /// See [`Tool::outside`].
     fn outside(&self, args: Value) -> Value {
         args
     }
-    /// As [`Tool::effects`]. `args` has passed the check against the schema.
+    /// See [`Tool::effects`]. `args` has passed the check against the schema.
     fn effects(&self, args: &Value, workspace: &Path) -> Result<Vec<Effect>, ToolError>;
-    /// As [`Tool::run`].
+    /// See [`Tool::run`].
     fn call<'a>(&'a self, args: Value, ctx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
 }
 

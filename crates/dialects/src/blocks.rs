@@ -29,7 +29,7 @@ enum Act {
     Think(usize),
     Block(usize),
     Close,
-    /// It is read again outside.
+    /// The block ends, and the text is read again outside of it.
     Stop,
 }
 
@@ -92,13 +92,13 @@ fn opening(grammar: &Grammar, setting: &Setting) -> Vec<(&'static str, Act)> {
 struct Blocks {
     grammar: &'static Grammar,
     setting: Setting,
-    /// Those that count in the text.
+    /// Delimiters that are recognized in the text.
     delimiters: Delimiters<Act>,
     /// What is looked for in each of the blocks.
     inner: Vec<Inner>,
     within: Within,
     buffer: String,
-    /// What lies before this byte of the buffer was said.
+    /// The text before this byte of the buffer was passed on.
     at: usize,
     /// How many bytes of the reply are in the buffer no more.
     drained: usize,
@@ -109,11 +109,11 @@ struct Blocks {
     /// Whether no more blocks count.
     is_done: bool,
     between: bool,
-    /// What was written where there is no text.
+    /// Text that was written where the grammar allows none.
     hushed: Option<String>,
     /// Text that may turn out to be thoughts.
     held: Option<String>,
-    /// Whether what is held back stands behind a call.
+    /// Whether what is held back follows a call.
     is_behind_call: bool,
     /// Whether thoughts were opened.
     has_thought: bool,
@@ -161,10 +161,10 @@ impl Inner {
 enum Within {
     Text,
     Thoughts(Box<Delimiters<Act>>),
-    /// Behind what opens the block of this number, which may be only mentioned.
+    /// After the opening delimiter of the block with this number, which the prose may only mention.
     Opening(usize),
     Block(usize, Inside),
-    /// Behind the block of this number, where what belongs to it may still come.
+    /// After the block with this number; text that belongs to it may still follow.
     After(usize),
 }
 
@@ -209,7 +209,7 @@ impl Reader for Blocks {
         if !self.setting.find_calls {
             return Vec::new();
         }
-        // A mere bracket may stand anywhere.
+        // A mere bracket may be anywhere.
         let mut blocks = self.grammar.blocks;
         // Where the tools are unknown only the usual form of tags is taken for a call.
         if self.setting.tools.is_empty() && blocks.iter().all(|block| block.tags.is_some()) {
@@ -289,7 +289,7 @@ impl Blocks {
                 let inner = &self.inner[number];
                 let Some(mut end) = inside.end(inner.ends(), &self.buffer, whole) else { return false };
                 if end.cut && matches!(inner, Inner::Tags(_)) && self.forgotten < MAX_FORGOTTEN {
-                    // Only once, for it reads the block again.
+                    // Done only once, because it reads the block again.
                     let body = &self.buffer[self.at..];
                     let found = inside.forgotten(inner.ends(), body, self.grammar.blocks[number].close);
                     end = found.map_or(end, |end| end.moved(self.at));
@@ -483,7 +483,7 @@ impl Blocks {
         self.at = end;
     }
 
-    /// What was held back stands where there is no text.
+    /// Reports the text that was held back as a problem: the grammar allows none at this place.
     fn call_problem(&mut self, place: &str, said: &mut Vec<Said>) {
         let held = self.held.take().unwrap_or_default();
         if !held.trim().is_empty() {
@@ -491,12 +491,12 @@ impl Blocks {
         }
     }
 
-    /// Says what was held back.
+    /// Passes on the text that was held back.
     fn release(&mut self, kind: fn(String) -> Said, said: &mut Vec<Said>) {
         say(said, kind, &self.held.take().unwrap_or_default());
     }
 
-    /// Calls begin.
+    /// Ends the prose, since calls begin.
     fn leave_prose(&mut self, said: &mut Vec<Said>) {
         match &mut self.held {
             Some(_) if self.is_behind_call && self.grammar.has_only_calls_between => {
@@ -518,7 +518,7 @@ impl Blocks {
     }
 }
 
-/// What stands behind the last of several opening delimiters, if anything does.
+/// The text behind the last of several opening delimiters, if anything does.
 fn last_begun<'a>(text: &'a str, open: &str) -> &'a str {
     let mut rest = text;
     while let Some(next) = rest.trim_start().strip_prefix(open) {
@@ -527,7 +527,7 @@ fn last_begun<'a>(text: &'a str, open: &str) -> &'a str {
     if rest.trim().is_empty() { text } else { rest }
 }
 
-/// Adds text or thoughts, to the last that was said if it is of the same kind.
+/// Adds text or thoughts, joined to the last item if it is of the same kind.
 pub(super) fn say(said: &mut Vec<Said>, kind: fn(String) -> Said, text: &str) {
     if text.is_empty() {
         return;

@@ -6,7 +6,7 @@ use super::{
 };
 use serde_json::{Deserializer, Value};
 
-/// One call or a list of them; anything else stays text, also what was cut off.
+/// Reads a call or a list of calls; anything else, including one that was cut off, stays text.
 pub(super) fn json_or_text(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
     body.say(body_calls(body), said);
 }
@@ -38,7 +38,7 @@ pub(super) fn json_or_beginning(body: &Body<'_>, setting: &Setting, said: &mut V
     }
 }
 
-/// As [`json_or_text`], but if the tools are unknown, what cannot be read is only told.
+/// Like [`json_or_text`], but if the tools are unknown, an unreadable block is only reported as a problem.
 pub(super) fn json_or_problem(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
     match body_calls(body) {
         Err(why) if setting.tools.is_empty() => body.told(why, said),
@@ -74,7 +74,8 @@ fn begins_call(text: &str) -> bool {
     text.contains('{') && key.starts_with("\"name\"")
 }
 
-/// Calls in JSON.
+/// Calls in JSON, or in what models write for it: with single quotes and `None`, as in Python, or with a brace too few or too
+/// many at the end.
 pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
     json_calls::calls(text).or_else(|why| match mended(text) {
         Ok(value) => json_calls::calls_of(value),
@@ -82,11 +83,11 @@ pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
     })
 }
 
-/// JSON in which strings go over several lines, or a comma stands before a closing bracket, as some models write it.
+/// JSON in which strings go over several lines, or a comma is before a closing bracket, as some models write it.
 pub(super) fn mended(text: &str) -> serde_json::Result<Value> {
     serde_json::from_str(text.trim()).or_else(|error| {
         let (mut in_string, mut escaped, mut whole) = (false, false, String::new());
-        // Where a comma stands in `whole` behind which nothing has come yet.
+        // Where a comma is in `whole` behind which nothing has come yet.
         let mut comma = None;
         for letter in text.trim().chars() {
             match (letter, comma) {

@@ -1,7 +1,7 @@
 //! [`Delimiters`] finds delimiters in a text that comes piece by piece: the first of them, or where one may still begin.
 
-/// Delimiters that are looked for together, each with what it means. Of two that begin at the same place the longer one
-/// counts.
+/// Delimiters that are looked for together, each with what it means. If two begin at the same place, the longer one
+/// wins.
 #[derive(Clone, Debug)]
 pub(super) struct Delimiters<M = usize> {
     /// The longest first.
@@ -22,7 +22,7 @@ pub(super) enum Found<M> {
 }
 
 impl Delimiters {
-    /// Each means its number in the list. Of two that are the same the last one counts.
+    /// The meaning of each is its index in the list. Of two equal ones the last one wins.
     pub(super) fn new(delimiters: impl IntoIterator<Item = &'static str>) -> Self {
         let mut numbered: Vec<_> =
             delimiters.into_iter().enumerate().map(|(number, delimiter)| (delimiter, number)).collect();
@@ -32,7 +32,7 @@ impl Delimiters {
 }
 
 impl<M: Copy> Delimiters<M> {
-    /// Of two that are the same the first one counts.
+    /// Of two equal delimiters the first one wins.
     pub(super) fn meaning(mut delimiters: Vec<(&'static str, M)>) -> Self {
         delimiters.sort_by_key(|(delimiter, _)| usize::MAX - delimiter.len());
         let mut leads = [false; 256];

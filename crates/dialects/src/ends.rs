@@ -37,7 +37,7 @@ pub(super) enum Mark {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Json {
     None,
-    /// It may begin with it.
+    /// The block may begin with it.
     First,
     /// Anywhere.
     Some,
@@ -47,7 +47,7 @@ pub(super) enum Json {
 
 /// A block that was begun.
 pub(super) struct Inside {
-    /// As far as the text was searched.
+    /// How far the text was searched.
     seen: usize,
     region: Region,
     /// Whether its JSON has begun.
@@ -167,7 +167,7 @@ impl End {
         Self { body: self.body + by, after: self.after + by, ..self }
     }
 
-    /// With the reply.
+    /// The block ends with the reply.
     fn cut(text: &str) -> Self {
         Self { cut: true, ..Self::at(text.len(), "") }
     }

@@ -3,10 +3,10 @@
 use super::{DIALECTS, Dialect, ProblemKind, Said, Setting, read};
 use std::cmp::Reverse;
 
-/// Returns the dialect whose delimiters stand in `text`, even if its calls are broken, or another one that reads more calls of
-/// known tools. Returns `None` if no dialect reads a call.
+/// Returns the dialect whose delimiters are in `text`, even if its calls are broken, or another one that reads more
+/// calls of known tools. Returns `None` if no dialect reads a call.
 pub fn guess(setting: &Setting, text: &str) -> Option<&'static Dialect> {
-    // Of a call that is cut off a lenient reader makes a whole one.
+    // A lenient reader completes a call that is cut off.
     let setting = &Setting { beginnings: false, ..setting.clone() };
     let found = |dialect: &'static Dialect| (dialect, Found::of(dialect, setting, text));
     let signed = by_delimiters(text).map(found).filter(|(_, found)| found.calls + found.problems > 0);
@@ -17,8 +17,8 @@ pub fn guess(setting: &Setting, text: &str) -> Option<&'static Dialect> {
     }
 }
 
-/// Returns the dialect whose delimiters, which no other one has, stand in `text`: a chat template (Jinja) or a reply. A model
-/// writes what stands in its template.
+/// Returns the dialect whose delimiters, which no other one has, are in `text`: a chat template (Jinja) or a reply. A
+/// model writes the delimiters of its template.
 pub fn by_delimiters(text: &str) -> Option<&'static Dialect> {
     let is_told = |dialect: &&&Dialect| {
         dialect.signs.iter().any(|signs| signs.iter().all(|delimiter| text.contains(delimiter)))

@@ -50,7 +50,7 @@ pub(super) struct Parsed {
     pub(super) arguments: Value,
 }
 
-/// One object or an array of them, or several, one behind the other. Fails with why it is no call.
+/// Reads an object, an array of objects, or several of them in a row. The error says why it is not a call.
 pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
     let mut values = serde_json::Deserializer::from_str(text.trim()).into_iter::<Value>();
     let first = values.next().ok_or("it is empty")?;
@@ -62,7 +62,7 @@ pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
     Ok(calls)
 }
 
-/// As [`calls`], of JSON that was read.
+/// Like [`calls`], for JSON that was already parsed.
 pub(super) fn calls_of(value: Value) -> Result<Vec<Call>, String> {
     let calls = parsed(value)?.into_iter().map(|Parsed { id, name, arguments }| {
         let call = match arguments {
@@ -78,7 +78,7 @@ pub(super) fn calls_of(value: Value) -> Result<Vec<Call>, String> {
     calls.collect()
 }
 
-/// As [`calls_of`], with the arguments as they are.
+/// Like [`calls_of`], with the arguments unchanged.
 pub(super) fn parsed(value: Value) -> Result<Vec<Parsed>, String> {
     match value {
         Value::Array(items) => items.into_iter().map(call).collect(),

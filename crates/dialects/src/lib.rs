@@ -1,13 +1,13 @@
 //! [`Dialect`]: calls and thoughts that a model writes as plain text, where its server has no words for them.
 //!
-//! A [`Dialect`] is data: a name, the models that speak it, and how to read it. A [`Reader`] is fed text as it comes and
-//! says what it is: prose goes out as soon as it cannot be the beginning of a call. However the text is cut, the
-//! same is said; and each byte is looked at a bounded number of times.
+//! A [`Dialect`] is data: a name, the models that speak it, and how to read it. A [`Reader`] is fed text as it comes
+//! and says what it is: prose goes out as soon as it cannot be the beginning of a call. The items are the same however
+//! the text is cut into pieces, and each byte is read a bounded number of times.
 //!
 //! Most dialects are a row: a [`Dialect`] with its name, the models that speak it, the grammar by which the engine in
-//! `blocks` reads it, and how it writes a call; what lies in a block is JSON, tags (`tagged_calls`), or read by a small
-//! function in the file of the family. A few are machines of their own on `tokens`. To add one: a row in the `DIALECTS` of
-//! its family, below `families`.
+//! `blocks` reads it, and how it writes a call; what is in a block is JSON, tags (`tagged_calls`), or read by a small
+//! function in the file of the family. A few are machines of their own on `tokens`. To add one: a row in the `DIALECTS`
+//! of its family, below `families`.
 //!
 //! How it works inside: `README.md` of this crate.
 
@@ -39,18 +39,18 @@ use std::{slice::from_ref, sync::Arc};
 pub(crate) use typed::kind_of;
 pub use writing::{ArgumentMap, Attribute, Elements, JsonCall, Writing};
 
-/// One way to write calls and thoughts as text.
+/// A way to write calls and thoughts as text.
 pub struct Dialect {
     /// What `--dialect` takes.
     pub name: &'static str,
     /// Parts of the names of models that speak it, in lower case; for `auto`, see [`spoken_by`].
     pub models: &'static [&'static str],
-    /// Delimiters that tell it in a chat template or in a reply: in each of these lists, all that must stand there.
+    /// Delimiters that tell it in a chat template or in a reply: in each of these lists, all that must be there.
     pub signs: &'static [&'static [&'static str]],
     reading: Reading,
     /// How it writes a call.
     pub writing: Writing,
-    /// Whether what a call begins with may begin something else, so that a model cannot be held to it.
+    /// Whether the beginning of a call may also begin other text, so that a model cannot be constrained to it.
     pub is_ambiguous: bool,
     /// How it writes results.
     pub results: Results,
@@ -64,9 +64,9 @@ pub type Examples = fn(&[&str]) -> Option<String>;
 /// How the replies of a dialect are read.
 #[derive(Clone, Copy)]
 enum Reading {
-    /// By a grammar.
+    /// The engine reads it by this grammar.
     Grammar(&'static Grammar),
-    /// By a reader of its own.
+    /// It has a reader of its own.
     Own(fn(&Setting) -> Box<dyn Reader>),
 }
 
@@ -123,13 +123,14 @@ impl Dialect {
         Self { name, models, signs: &[], reading, writing, is_ambiguous: false, results, examples: None }
     }
 
-    /// Returns the dialect with delimiters that tell it in a chat template or in a reply: in each of these lists, all that
-    /// must stand there.
+    /// Returns the dialect with delimiters that tell it in a chat template or in a reply: in each of these lists, all
+    /// that must be there.
     pub const fn signs(self, signs: &'static [&'static [&'static str]]) -> Self {
         Self { signs, ..self }
     }
 
-    /// Returns the dialect as one to which a model cannot be held, since what a call begins with may begin something else.
+    /// Returns the dialect marked as one to which a model cannot be constrained, since the beginning of a call may also
+    /// begin other text.
     pub const fn ambiguous(self) -> Self {
         Self { is_ambiguous: true, ..self }
     }
@@ -139,7 +140,7 @@ impl Dialect {
         Self { results, ..self }
     }
 
-    /// Whether a call is JSON without any delimiter, which may stand anywhere in prose.
+    /// Whether a call is JSON without any delimiter, which may be anywhere in prose.
     pub fn writes_bare_json(&self) -> bool {
         matches!(self.writing, Writing::Json(JsonCall { around: ["", ""], .. }))
     }
@@ -156,8 +157,8 @@ impl Dialect {
     }
 }
 
-/// All of them. Of two that are told by the same part of a model's name the first counts, and of two whose signs stand in a
-/// text: those whose signs are common words come last.
+/// All dialects. If two match the same model name, or the same text, the first one wins: dialects with common words as
+/// delimiters come last.
 pub static DIALECTS: &[&Dialect] = &{
     let mut all = [&FAMILIES[0][0]; 68];
     let (mut count, mut family) = (0, 0);
@@ -196,7 +197,7 @@ pub fn spoken_by(model: &str) -> Option<&'static Dialect> {
         let parts = dialect.models.iter().filter(|part| model.contains(**part));
         parts.map(|part| part.len()).max()
     };
-    // Of two that know as much the first counts.
+    // Of two with equally long matches the first one wins.
     DIALECTS
         .iter()
         .copied()
@@ -210,7 +211,7 @@ pub fn dialect(name: &str) -> Option<&'static Dialect> {
     DIALECTS.iter().copied().find(|dialect| dialect.name == name)
 }
 
-/// Whether a tool can be called this. A lenient reader takes whatever stands between delimiters for a name.
+/// Whether a tool can be called this. A lenient reader takes whatever is between delimiters for a name.
 pub(crate) fn is_name(text: &str) -> bool {
     let is_part = |letter: char| letter.is_alphanumeric() || "_-.:/".contains(letter);
     !text.is_empty() && text.len() <= LONGEST_NAME && text.chars().all(is_part)
@@ -255,10 +256,10 @@ pub struct Setting {
     pub find_calls: bool,
     /// Which of several versions of the dialect is spoken; empty: any.
     pub variant: String,
-    /// Whether a call of a tool that is not among `tools` is a [`Said::Problem`]; else it is a call like any other, and
-    /// who runs it knows other names for its tools, or tells the model that there is none.
+    /// Whether a call of a tool that is not among `tools` is a [`Said::Problem`]. Otherwise it is a call like any
+    /// other: the code that runs it knows further names of its tools, or tells the model that there is no such tool.
     pub only_known: bool,
-    /// Whether a call is said of which the reply has only the beginning; else it is a [`Said::Problem`]. A
+    /// Whether a call of which the reply has only the beginning is passed on; otherwise it is a [`Said::Problem`]. A
     /// caller that takes beginnings must know that the reply was cut off.
     pub beginnings: bool,
 }
@@ -296,8 +297,8 @@ pub enum Said {
     ThinkingEnd,
     /// A call.
     Call(Call),
-    /// Text that was meant as a call, and why it is invalid. Its text was said as [`Said::Text`], or stands here where
-    /// the dialect has no text in that place: nothing is dropped.
+    /// Text that was meant as a call, and why it is invalid. Its text was reported as [`Said::Text`], or is a field of
+    /// this if the dialect has no text in that place: nothing is dropped.
     Problem(Problem),
 }
 
@@ -313,7 +314,7 @@ pub struct Problem {
 /// What kind of problem there is with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProblemKind {
-    /// It cannot be read, or stands where there is no call.
+    /// The call cannot be read, or is at a place where calls are not allowed.
     Malformed,
     /// The reply ended too early; of its call the beginning may be said before.
     CutOff,
@@ -359,7 +360,7 @@ impl Said {
 /// A call that was read from text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// As the model wrote it; empty where it gave none.
+    /// ID that the model wrote; empty if it wrote none.
     pub id: String,
     /// The tool.
     pub name: String,
@@ -373,7 +374,7 @@ impl Call {
         Self { id: String::new(), name: name.into(), arguments: arguments.to_string() }
     }
 
-    /// Its arguments as the object that they must be. Fails with why it is no call that could be made.
+    /// The arguments as an object. The error says why the call cannot be made.
     pub fn object(&self) -> Result<Map<String, Value>, String> {
         let Self { name, arguments, .. } = self;
         if !is_name(name) {

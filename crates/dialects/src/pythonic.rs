@@ -15,12 +15,12 @@ use serde_json::{Map, Number, Value};
 
 mod text;
 
-/// One call of the list.
+/// A call of the list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// With its dots.
+    /// The name, with its dots.
     pub name: String,
-    /// By name, in the order in which they were given.
+    /// Arguments by name, in the order in which they were given.
     pub arguments: Map<String, Value>,
 }
 
@@ -29,9 +29,9 @@ pub struct Call {
 pub enum Beginning {
     /// A whole list.
     Calls {
-        /// Those of the list.
+        /// Calls of the list.
         calls: Vec<Call>,
-        /// Its length in bytes; what comes after it is another matter.
+        /// Length of the list in bytes, without what follows it.
         length: usize,
     },
     /// What may become a list when more of it has come.
@@ -51,8 +51,8 @@ pub fn read(text: &str) -> Beginning {
     begins(text, false)
 }
 
-/// As [`read`], where a model does not keep to the grammar: a string may hold quotes that end no value, a number may begin
-/// with zeros.
+/// Like [`read`], for models that deviate from the grammar: a string may hold quotes that end no value, a number may
+/// begin with zeros.
 pub fn read_list_loosely(text: &str) -> Beginning {
     begins(text, true)
 }
@@ -160,7 +160,7 @@ impl Reader<'_> {
         value
     }
 
-    /// And whether a comma stands at its end.
+    /// Also returns whether a comma ends it.
     fn sequence(&mut self, open: char, close: char) -> Result<(Vec<Value>, bool), Broken> {
         self.expect(open)?;
         let mut values = Vec::new();
@@ -174,7 +174,7 @@ impl Reader<'_> {
         Ok((values, true))
     }
 
-    /// One value in parentheses is that value.
+    /// A single value in parentheses is that value.
     fn tuple(&mut self) -> Result<Value, Broken> {
         let (mut values, comma) = self.sequence('(', ')')?;
         Ok(match values.len() {
@@ -241,7 +241,7 @@ impl Reader<'_> {
             before = c;
             !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.') || is_exponent)
         });
-        // A number may go on in what is still to come.
+        // A number may continue in what is still to come.
         let word = &rest[..length.ok_or(Broken::Unfinished)?];
         self.at += word.len();
         number(word, negative, self.loose).map(Value::Number).ok_or(Broken::Wrong(start))
@@ -285,7 +285,7 @@ impl Reader<'_> {
 
 fn number(word: &str, negative: bool, loose: bool) -> Option<Number> {
     let sign = if negative { "-" } else { "" };
-    // `_` may stand between two digits.
+    // `_` may be between two digits.
     let parts: Vec<&str> = word.split('_').collect();
     let of_digits = |c: char| c.is_ascii_alphanumeric();
     let is_grouped =

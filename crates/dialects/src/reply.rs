@@ -1,6 +1,6 @@
 //! [`reader`]: applies to a reply in any dialect, around the reader of that dialect:
 //!
-//! - A call in thoughts that were never closed is meant, where it is whole and calls a tool that there is.
+//! - A call in thoughts that were never closed is meant, where it is whole, calls a tool that there is, and ends the reply.
 //! - What ends a reply for the server is not text.
 //! - Arguments may stand in one parameter too many.
 mod endings;
@@ -94,7 +94,7 @@ fn drop_beginnings(said: &mut Vec<Said>) {
     }
 }
 
-/// The call with the arguments that stand in one parameter that its tool does not have.
+/// The call with the arguments that are in one parameter that its tool does not have.
 fn unwrapped(call: Call, setting: &Setting) -> Call {
     let inner = inner(&call, setting).map(|inner| Value::Object(inner).to_string());
     Call { arguments: inner.unwrap_or(call.arguments), ..call }

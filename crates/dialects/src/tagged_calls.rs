@@ -173,13 +173,13 @@ struct End {
     doubt: Option<Problem>,
 }
 
-/// Reads what stands in a block.
+/// Reads the text in a block.
 struct Body<'a> {
     reading: &'a Reading,
     open: &'a str,
     text: &'a str,
     at: usize,
-    /// Whether a value was found that has no end: none behind it has one.
+    /// Whether a value without an end was found: then no later value has one.
     no_more_ends: bool,
     /// Whether the latest name has no end.
     nameless: bool,
@@ -199,7 +199,7 @@ impl<'a> Body<'a> {
             if opens.is_empty() || self.next().is_some_and(|delimiter| opens.contains(&delimiter)) {
                 self.call()?;
             }
-            // A call without a delimiter begins where the block does. Behind a value whose end was forgotten another block may
+            // A call without a delimiter begins where the block does. After a value without its end, another block may
             // begin.
             let rest = &self.text[self.at..];
             match rest.trim_start().strip_prefix(self.open).filter(|_| opens.is_empty()) {
@@ -220,7 +220,7 @@ impl<'a> Body<'a> {
         Some(delimiter)
     }
 
-    /// A call whose opening delimiter was read.
+    /// Reads a call whose opening delimiter was read.
     fn call(&mut self) -> Result<(), Problem> {
         let shape = self.reading.shape;
         let (name, _) = self.head(&shape.call, &self.reading.call_head);
@@ -230,7 +230,7 @@ impl<'a> Body<'a> {
         let mut call = Parameters { shape, schema, found: Map::new(), given: 0 };
         let End { start, closed, doubt } = self.given(name, &mut call)?;
         if name.is_empty() && !closed {
-            // Hardly more than its beginning came: the calls before it count.
+            // Little more than its beginning arrived: only the calls before it count.
             return Ok(());
         }
         if name.is_empty() || name.contains(char::is_whitespace) {
@@ -247,7 +247,7 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    /// Takes in what the call is given, to its end.
+    /// Reads the parameters of the call, up to its end.
     fn given(&mut self, name: &str, call: &mut Parameters<'_>) -> Result<End, Problem> {
         let shape = self.reading.shape;
         let mut start = self.at;
@@ -300,7 +300,7 @@ impl<'a> Body<'a> {
         !self.is_cut || self.reading.stops.first(self.text, self.at).is_some()
     }
 
-    /// Whether a call that was cut off is said with what it was given. `within`: a value was cut off.
+    /// Whether a call that was cut off is passed on with the parameters it has. `within`: a value was cut off.
     fn says_beginning(&self, given: usize, within: bool) -> bool {
         let Shape { call, options, .. } = self.reading.shape;
         // A call without an opening delimiter of its own has no end of its own either.
@@ -338,7 +338,7 @@ impl<'a> Body<'a> {
         Some((name, &self.text[start..end], attributes, found.is_some() || !self.is_cut))
     }
 
-    /// Where a value ends whose own end was forgotten, so that another parameter or the end of the call is within it.
+    /// Finds where a value ends whose own end is missing, so that it contains another parameter or the end of the call.
     fn forgotten(&self, start: usize, end: usize, delimiter: &str) -> Option<usize> {
         let Shape { call, parameter, is_keyed, options } = self.reading.shape;
         let value = &self.text[start..end];
@@ -358,7 +358,7 @@ impl<'a> Body<'a> {
         end.map(|end| start + end)
     }
 
-    /// Whether a parameter's name stands here, and its head is whole.
+    /// Whether the text begins with the whole head of a parameter.
     fn is_head(&self, text: &str) -> bool {
         let Tag { name_ends, head_end, .. } = self.reading.shape.parameter;
         let text = &text[..text.floor_char_boundary(2 * LONGEST_NAME)];
@@ -367,7 +367,7 @@ impl<'a> Body<'a> {
         named.is_some_and(|(name, rest)| is_name(name.trim()) && rest.trim_start().starts_with(head_end))
     }
 
-    /// The name and the attributes; none where the head has no end.
+    /// Reads the name and the attributes; there are no attributes if the head has no end.
     fn head(&mut self, tag: &Tag, delimiters: &Delimiters) -> (&'a str, Option<&'a str>) {
         let start = self.at;
         let (at, _, which) = delimiters.first(self.text, start).unwrap_or((self.text.len(), "", usize::MAX));

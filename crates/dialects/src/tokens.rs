@@ -95,7 +95,7 @@ impl Header {
         Self { raw: String::new(), at_start: true }
     }
 
-    /// Behind a delimiter, which belongs to it unless it is empty.
+    /// The state after a delimiter, which belongs to it unless it is empty.
     pub(super) fn behind(delimiter: &str) -> Self {
         Self { raw: delimiter.into(), at_start: false }
     }

@@ -21,24 +21,24 @@ impl<'a> Schema<'a> {
     /// Anything is allowed.
     pub(super) const ANYTHING: Self = Self { whole: &Value::Null, part: Some(&Value::Null) };
 
-    /// Of the arguments of this tool.
+    /// The schema of this tool's arguments.
     pub(super) fn of(setting: &'a Setting, tool: &str) -> Self {
         Self::new(setting.tool(tool).map_or(&Value::Null, |tool| &tool.parameters))
     }
 
-    /// Of the property of this name.
+    /// The schema of the property of this name.
     pub(super) fn property(self, name: &str) -> Self {
         let listed = self.within(&|part| part.get("properties")?.get(name));
         let others = || self.within(&|part| part.get("additionalProperties").filter(|part| part.is_object()));
         if listed.is_known() { listed } else { others() }
     }
 
-    /// Of the elements.
+    /// The schema of the elements.
     pub(super) fn items(self) -> Self {
         self.within(&|part| part.get("items"))
     }
 
-    /// Of the elements; anything if the schema says nothing about them.
+    /// The schema of the elements, or one that allows anything.
     pub(super) fn items_or_anything(self) -> Self {
         let items = self.items();
         if items.is_known() { items } else { Self::ANYTHING }
@@ -103,7 +103,7 @@ pub(super) struct Kinds(u8);
 const KINDS: [&str; 7] = ["string", "array", "object", "number", "integer", "boolean", "null"];
 
 impl Kinds {
-    /// From the name of a type, as some models write it beside the value.
+    /// Kinds for the name of a type, which some models write beside the value.
     pub(super) fn named(name: &str) -> Self {
         kind_named(name).map_or(Self(0), Self::only)
     }
@@ -112,7 +112,7 @@ impl Kinds {
         Self(KINDS.iter().position(|known| *known == kind).map_or(0, |place| 1 << place))
     }
 
-    /// Those that a schema names, or that its values have.
+    /// Kinds that a schema names, or that its values have.
     fn of(schema: &Value) -> Self {
         let all = |names: &[&str]| Self(names.iter().fold(0, |all, name| all | Self::named(name).0));
         match schema.get("type") {
@@ -169,7 +169,7 @@ pub(crate) fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// A value of one of these types; a string where the text is none of them, or nothing is known.
+/// The text as a value of one of these types, or as a string if it fits none of them or the types are unknown.
 pub(super) fn typed(text: &str, kinds: Kinds) -> Value {
     let word = text.trim();
     let words =
@@ -186,7 +186,7 @@ pub(super) fn typed(text: &str, kinds: Kinds) -> Value {
     value.unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-/// As [`typed`]; if nothing is known, what the text looks like.
+/// Like [`typed`]; if the kinds are unknown, the value that the text looks like.
 pub(super) fn typed_by_looks(text: &str, kinds: Kinds) -> Value {
     match (kinds.are_known(), text.trim()) {
         (true, _) => typed(text, kinds),
@@ -196,7 +196,7 @@ pub(super) fn typed_by_looks(text: &str, kinds: Kinds) -> Value {
     }
 }
 
-/// What JSON makes of the text; else a string.
+/// The text parsed as JSON, or as a string if it is not JSON.
 pub(super) fn shown(text: &str) -> Value {
     let parsed = if may_be_json(text) { serde_json::from_str(text.trim()).ok() } else { None };
     parsed.unwrap_or_else(|| Value::String(text.to_owned()))

@@ -3,7 +3,7 @@
 /// More lists within lists than this are not read; `serde_json` stops soon after.
 const DEEPEST: usize = 120;
 
-/// Where it stands in a value. Each byte is looked at once.
+/// The position in a value. Each byte is looked at once.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     /// What closes what is open, the innermost last.

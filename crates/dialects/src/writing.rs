@@ -7,13 +7,13 @@ use std::io;
 /// The arguments of a call.
 pub type ArgumentMap = Map<String, Value>;
 
-/// How a dialect writes a call. Its reader understands it.
+/// How a dialect writes a call, in a form that its reader reads.
 pub enum Writing {
     /// Unknown: as Hermes does, which most readers understand.
     Unknown,
     /// An object with the name and the arguments.
     Json(JsonCall),
-    /// The name, and an object with the arguments: what stands before, between and behind.
+    /// The name, and an object with the arguments: the text before, between and behind.
     Named([&'static str; 3]),
     /// An element for each argument.
     Elements(Elements),
@@ -23,7 +23,7 @@ pub enum Writing {
 
 /// A call as a JSON object.
 pub struct JsonCall {
-    /// What stands before and behind it.
+    /// The text before and behind it.
     pub around: [&'static str; 2],
     /// What the name and the arguments are called.
     pub keys: [&'static str; 2],
@@ -33,20 +33,20 @@ pub struct JsonCall {
     pub is_reply: bool,
 }
 
-/// What stands around a call and around each of its arguments.
+/// The text around a call and around each of its arguments.
 pub struct Elements {
     /// Before the name, behind it, and at the end of the call.
     pub call: [&'static str; 3],
     /// Before the key, behind it, and behind the value.
     pub argument: [&'static str; 3],
-    /// What stands between the key and the value.
+    /// The text between the key and the value.
     pub attribute: Attribute,
 }
 
 /// What an element says about its value.
 #[derive(Clone, Copy)]
 pub enum Attribute {
-    /// Nothing.
+    /// No attribute.
     None,
     /// ` string="true"`, or `false` for any JSON.
     IsString,
@@ -82,7 +82,7 @@ impl Writing {
         Self::Elements(Elements { call, argument, attribute: Attribute::None })
     }
 
-    /// Returns what stands before the name, between the name and the arguments, and behind them; `None` if that depends on
+    /// Returns the text before the name, between the name and the arguments, and behind them; `None` if that depends on
     /// the arguments.
     pub fn around(&self) -> Option<[String; 3]> {
         match self {
@@ -143,7 +143,7 @@ impl Elements {
 }
 
 impl Attribute {
-    /// With the quote that ends the key.
+    /// The attribute for `value`, with the quote that ends the key.
     fn of(self, value: &Value) -> String {
         match self {
             Self::None => String::new(),

@@ -26,7 +26,7 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(2);
 pub struct Engine(Arc<Shared>);
 
 impl Engine {
-    /// Starts nothing yet. The rules of the profile stand before those of the policy.
+    /// Starts nothing yet. The rules of the profile are before those of the policy.
     pub fn new(mut setup: Setup) -> Self {
         setup.policy.rules.splice(0..0, setup.profile.rules.all());
         Self(Arc::new(Shared::new(setup)))
@@ -66,8 +66,8 @@ impl Engine {
         self.0.live.find(id)
     }
 
-    /// A new session that is a job, of this name where one is given, asked for by `user` of a server. On return it survives a
-    /// power cut.
+    /// Creates a session that is a job, with the name `id` if one is given, for the user `user` of a server. Its
+    /// journal is synced to disk when this returns.
     pub async fn create_job(
         &self,
         order: JobSpec,
@@ -101,8 +101,8 @@ impl Engine {
         start(&self.0, id, agent, journal, Above::default())
     }
 
-    /// A session that exists: the handle where it is open here, else it is taken up, or joined where another process
-    /// has it. Where its last handle here is gone while its turn still runs, this waits for the end of that turn.
+    /// A session that exists: the handle where it is open here, otherwise it is taken up, or joined where another
+    /// process has it. Where its last handle is gone while its turn still runs, this gives another one.
     pub async fn open(&self, id: &str, agent: &str) -> Result<Session, EngineError> {
         let deadline = Instant::now() + OPEN_TIMEOUT;
         loop {
@@ -142,8 +142,8 @@ impl Engine {
         socket::attach(&self.0, id, dial).await
     }
 
-    /// Finds out what [`haft_core::Command::UndoCalls`] would do in `session`. Nothing in its workspace is changed; commands of
-    /// the session may run again, in views.
+    /// Computes what [`haft_core::Command::UndoCalls`] would do in `session`, without changing its workspace. Commands
+    /// of the session may run again, in views.
     ///
     /// # Errors
     /// Fails if a call cannot be taken back, whatever depends on it, or files cannot be read.
@@ -162,7 +162,7 @@ impl Engine {
         plan_undo(&rehearsal, &session.entries(), undo, &self.0.stop).await
     }
 
-    /// Interrupts every session and waits until nothing of them is alive.
+    /// Interrupts every session and waits until nothing of them is alive. No more sessions can be opened.
     pub async fn shut_down(&self) {
         self.0.stop.cancel();
         self.0.tasks.close();
@@ -183,7 +183,7 @@ impl Engine {
     /// Checks that sessions can work in the workspace, as each one does before it begins.
     ///
     /// # Errors
-    /// If the folder of the sessions lies in the workspace, or the workspace in Git's own folder.
+    /// If the folder of the sessions is in the workspace, or the workspace in Git's own folder.
     pub fn check_folders(&self) -> Result<(), EngineError> {
         let Setup { home, workspace, .. } = &self.0.setup;
         if home.0.starts_with(workspace) {

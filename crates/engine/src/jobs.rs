@@ -13,7 +13,7 @@ use haft_core::{
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Who carries out the turns of a job, and shows them.
+/// Runs the turns of a job and shows them.
 pub trait Turns {
     /// A turn that cannot be carried out at all.
     type Error;
@@ -55,7 +55,7 @@ pub async fn run_job<T: Turns>(
     Ok(conclusion)
 }
 
-/// Returns when it stands in the journal, or can no longer get there.
+/// Returns when it is in the journal, or can no longer get there.
 pub async fn record(session: &Session, conclusion: Conclusion) {
     session.start(Command::Conclude(conclusion)).report().await;
 }
@@ -119,7 +119,7 @@ fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
     told.or(outcome.reason().map(str::to_owned)).unwrap_or_default()
 }
 
-/// What was recorded since the turn before the last one ended: why that failed is not a reason any more.
+/// The entries of the last turn: earlier reasons for a failure do not count any more.
 fn last_turn(entries: &[Arc<Entry>]) -> &[Arc<Entry>] {
     let is_end = |entry: &&Arc<Entry>| matches!(entry.fact, Fact::TurnEnded { .. });
     let ends: Vec<usize> =
@@ -204,7 +204,7 @@ impl Check<'_> {
         results.filter(|result| result.is_ok()).cloned().collect()
     }
 
-    /// Whether a tool that the model called so is this one: models write other cases, and other systems' names.
+    /// Whether the name that a model wrote means this tool: models write other cases, and names of other products.
     fn named(&self, tool: &str) -> impl Fn(&str) -> bool {
         move |name| {
             name == tool || self.setup.tools.get(name).is_some_and(|found| found.tool.spec().name == tool)
@@ -215,7 +215,7 @@ impl Check<'_> {
 /// What the journal lacks for the job to be done.
 struct Lack {
     why: String,
-    /// Nothing is missing but the call that ends it, and it was not asked for yet.
+    /// Whether only the call that ends the job is missing, and the model was not asked for it yet.
     can_be_finished: bool,
 }
 

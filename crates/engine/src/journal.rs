@@ -2,7 +2,7 @@
 //!
 //! JSON Lines, one [`Entry`] each, first a `session_opened` with the format's version. One writer, held by a file lock;
 //! watchers follow the same entries. A torn last line is cut off the file, a bad line elsewhere is left out and
-//! reported, so that a damaged journal never takes a session away in silence. The lines are a hash chain
+//! reported, so that a damaged journal never loses a session without a word. The lines are a hash chain
 //! ([`haft_core::chain`]): each holds a value that follows from all lines up to it, whether they can be read or not.
 mod account;
 mod contents;
@@ -86,7 +86,7 @@ struct Inner {
     failure: OnceLock<String>,
     /// An entry could not be written, or did not survive.
     is_unwritten: AtomicBool,
-    /// What is neither recorded nor shown.
+    /// Secrets, which are neither recorded nor shown.
     secrets: Hidden,
     /// Where else all of it stands.
     replica: OnceLock<Arc<dyn Replica>>,
@@ -101,7 +101,7 @@ struct State {
     chain: ChainValue,
     /// `None` if another process writes it.
     file: Option<Held>,
-    /// What was shown of the reply that is being written.
+    /// Live updates of the current reply that were shown.
     heard: Heard,
 }
 
@@ -152,7 +152,7 @@ impl Journal {
             return;
         }
         let _it_may_not_be_there = fs::remove_file(&journal);
-        // What else lies there stays.
+        // What else is there stays.
         let _it_may_be_left = fs::remove_dir(folder);
     }
 
@@ -256,7 +256,7 @@ impl Journal {
         self.0.interrupted
     }
 
-    /// From here on none of these is recorded or shown: `[key]` stands in its place.
+    /// Hides these secrets in everything that is recorded or shown from now on: `[key]` takes their place.
     pub(crate) fn hide(&self, secrets: Secrets) {
         self.0.secrets.set(secrets);
     }
@@ -266,17 +266,17 @@ impl Journal {
         self.0.secrets.hidden(value)
     }
 
-    /// What is neither recorded nor shown.
+    /// Secrets, which are neither recorded nor shown.
     pub(crate) fn secrets(&self) -> Secrets {
         self.0.secrets.all()
     }
 
-    /// From here on an entry counts only where it stands in `replica`, too.
+    /// From now on, an entry only counts as recorded once it is also in `replica`.
     pub(crate) fn replicate(&self, replica: Arc<dyn Replica>) {
         let _replicated_already = self.0.replica.set(replica);
     }
 
-    /// From here on `observer` is shown each entry that this process writes for `session`.
+    /// From now on, shows `observer` each entry that this process writes for `session`.
     pub(crate) fn observe(&self, session: SessionId, observer: Arc<dyn Observer>) {
         let _observed_already = self.0.observer.set((session, observer));
     }
@@ -305,7 +305,7 @@ impl Journal {
         Ok(entry)
     }
 
-    /// What the process recorded that writes it. One that stands here already changes nothing.
+    /// Adds an entry that the writing process recorded. An entry that is here already is ignored.
     pub(crate) fn receive(&self, entry: Arc<Entry>) {
         let mut state = self.lock();
         if state.entries.last().is_none_or(|last| last.seq < entry.seq) {
@@ -320,7 +320,7 @@ impl Journal {
         let _nobody_watches = self.0.events.send(Event::Recorded(entry));
     }
 
-    /// On return every entry so far survives a power cut, and stands in the replica where there is one.
+    /// Syncs all entries so far to disk, and to the replica if there is one.
     pub(crate) async fn sync(&self) -> Result<(), JournalError> {
         let file = self.held_file()?;
         sync_data(file).await.map_err(|error| self.unwritten("sync", error))?;
@@ -343,7 +343,7 @@ impl Journal {
         let _nobody_watches = self.0.events.send(Event::Live(update));
     }
 
-    /// What was shown of the reply that is being written.
+    /// Live updates of the current reply that were shown.
     pub(crate) fn heard(&self) -> Vec<Update> {
         self.lock().heard.updates()
     }
@@ -353,20 +353,20 @@ impl Journal {
         self.lock().entries.clone()
     }
 
-    /// Nothing more will happen; `failure` says why, if it did not end well. Those who follow see the rest and end. The
-    /// session can be opened again, also while handles of it are left.
+    /// Closes the journal; `failure` says why, if the session failed. Followers get the remaining entries and end. The
+    /// session can be opened again, even while old handles exist.
     pub(crate) fn close(&self, failure: Option<String>) {
         if let Some(failure) = failure {
             let _closed_twice = self.0.failure.set(failure);
         }
         if let Some(held) = &self.lock().file {
-            // Where it fails, the lock ends with the last handle.
+            // If that fails, the lock ends with the last handle.
             held.file.unlock().ok();
         }
         self.0.closed.cancel();
     }
 
-    /// Until nothing more will happen.
+    /// Waits until the journal is closed.
     pub(crate) async fn closed(&self) {
         self.0.closed.cancelled().await;
     }
@@ -380,10 +380,10 @@ impl Journal {
         WeakJournal(Arc::downgrade(&self.0))
     }
 
-    /// Everything recorded since `from`, then everything that happens, until the session closes. A watcher that starts
-    /// in the middle of a reply first gets what was shown of it. One that falls behind by more than 256 updates gets the
-    /// rest of the reply that is being written in few pieces, or the recorded whole where it is written to its end; of
-    /// what running calls say it loses some. It loses no entries.
+    /// Streams all entries since `from`, then everything that happens, until the session closes. A follower that starts
+    /// in the middle of a reply first gets the part that was shown. A follower that falls behind by more than 256
+    /// updates gets the rest of the reply in a few pieces, or the recorded reply if it is complete, and misses some
+    /// output of running calls. It never misses entries.
     pub fn follow(&self, from: Seq) -> impl Stream<Item = Event> + Send + 'static {
         let mut seen = Seen::default();
         let mut known = Some(self.caught_up(from, &mut seen));
@@ -479,7 +479,7 @@ impl Journal {
         self.lock().next
     }
 
-    /// As [`Journal::close`] with a `failure`, if it is not closed yet.
+    /// Like [`Journal::close`] with a `failure`, unless it is closed already.
     pub(crate) fn close_if_open(&self, failure: &str) {
         if !self.0.closed.is_cancelled() {
             self.close(Some(failure.to_owned()));
@@ -509,7 +509,7 @@ fn name_of(folder: &Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Flushes `file` to disk. If many sessions share a runtime, the others go on meanwhile.
+/// Flushes `file` to disk. If many sessions share a runtime, the others continue meanwhile.
 async fn sync_data(file: Arc<File>) -> io::Result<()> {
     match Handle::current().runtime_flavor() {
         RuntimeFlavor::CurrentThread => file.sync_data(),

@@ -36,7 +36,8 @@ use std::{
 };
 use tokio::sync::mpsc;
 
-/// A handle: send commands, watch events. When the last handle is gone, the session ends after its turn.
+/// A handle: send commands, watch events. When the last handle is gone, the session ends after its turn; until then
+/// [`Engine::open`](crate::Engine::open) gives another one.
 #[derive(Clone)]
 pub struct Session {
     pub(crate) id: SessionId,
@@ -47,7 +48,7 @@ pub struct Session {
     pub(crate) may_allow: bool,
     pub(crate) responder: Arc<Answering>,
     pub(crate) remote: Option<Arc<Remote>>,
-    /// Those of the process that has it open.
+    /// Background commands of the process that has the session open.
     pub(crate) background: Weak<BackgroundCommands>,
 }
 
@@ -57,15 +58,16 @@ pub struct Session {
 pub struct Closed;
 
 impl Session {
-    /// Its name.
+    /// ID of the session.
     pub fn id(&self) -> &SessionId {
         &self.id
     }
 
-    /// From now on, `responder` answers what the calls of this session ask, in place of the responder before: also in turns
-    /// that no handle follows, such as those that the end of a background job opens. Of a session that another process has
-    /// open, only what the turns of this handle ask. What it leaves open is for the code that reads a
-    /// [`Turn`](crate::Turn) as a stream; one that is awaited refuses it.
+    /// From now on, `responder` answers questions of this session's calls, in place of the responder before: also in
+    /// turns that no handle follows, such as those that the end of a background task starts. If another process has the
+    /// session open, it only answers questions of this handle's turns. Questions that it leaves open go to the code
+    /// that reads a [`Turn`](crate::Turn) as a stream; a turn that is awaited refuses them, and so does the session while
+    /// this program has neither a handle of a turn nor a stream of [`Session::events`].
     #[must_use]
     pub fn answered_by(self, responder: Responder) -> Self {
         self.responder.by.send_replace(Some((responder, self.journal.next())));
@@ -77,7 +79,7 @@ impl Session {
         attempts_refused(&*self.stage, &setup.workspace)
     }
 
-    /// Its journal: where it lies, what of it was damaged, why it closed.
+    /// The session's journal: its path, its damage, and why it closed.
     pub fn journal(&self) -> &Journal {
         &self.journal
     }
@@ -118,7 +120,8 @@ impl Session {
         self.mailbox.send(SessionMessage::Forget { read: true }).map_err(|_| Closed)
     }
 
-    /// Everything recorded since `from`, then everything that happens, until the session closes.
+    /// Everything recorded since `from`, then everything that happens, until the session closes. While code has this stream,
+    /// what calls ask waits for its answer: [`Session::send`] gives it.
     pub fn events(&self, from: Seq) -> impl Stream<Item = Event> + Send + 'static {
         self.journal.follow(from)
     }
@@ -169,7 +172,7 @@ impl Session {
         self.journal.between(from, Seq(u64::MAX))
     }
 
-    /// By which mode effects are judged that no rule settles.
+    /// The mode by which effects are judged that no rule matches.
     pub fn mode(&self) -> Mode {
         self.permission.mode()
     }
@@ -195,8 +198,8 @@ impl Session {
         self.stage.content(hash)
     }
 
-    /// The files that were changed elsewhere since, so that settling `changes` would leave them alone. Nothing is
-    /// changed.
+    /// Returns the files that were changed elsewhere since, so that settling `changes` would leave them alone. Changes
+    /// nothing.
     ///
     /// # Errors
     /// Fails if a file cannot be read.
@@ -207,7 +210,7 @@ impl Session {
         }
     }
 
-    /// What undo or redo with these steps would do. Nothing in the workspace is changed.
+    /// Returns what an undo or redo with these steps would do, without changing the workspace.
     ///
     /// # Errors
     /// Fails if a file cannot be read.
@@ -242,9 +245,9 @@ impl Session {
     }
 }
 
-/// What was recorded of a session, wherever it is kept: what people are shown is made of it.
+/// The record of a session, wherever it is kept. Everything that people are shown is made from it.
 pub trait Recorded {
-    /// Its entries, oldest first.
+    /// Returns the entries, oldest first.
     fn entries(&self) -> Vec<Arc<Entry>>;
 
     /// A content that a change in them names.

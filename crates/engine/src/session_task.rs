@@ -39,7 +39,7 @@ pub(crate) struct Task {
     pub(crate) answering: watch::Receiver<AnsweredBy>,
 }
 
-/// Who makes a call in place of the model.
+/// What makes a call in place of the model.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CallOrigin {
     /// A program, or a person through one: the policy judges it.
@@ -87,8 +87,8 @@ fn undo_refused(why: &NotUndone) -> Update {
 /// Upper limit of queued prompts; beyond it a prompt with a ticket is refused.
 const MAX_WAITING_PROMPTS: usize = 256;
 
-/// Answers the approval that `call` waits for, and lets what the model is to do instead wait in line: nothing goes on before
-/// that. Returns whether the call waited.
+/// Answers the approval that `call` waits for, and lets what the model is to do instead wait in line: nothing continues
+/// before that. Returns whether the call waited.
 fn take_answer(
     journal: &Journal,
     queue: &PromptQueue,
@@ -143,7 +143,7 @@ impl Task {
         let interactions = self.session.calls.interactions.clone();
         let answering = answer_all(journal.clone(), interactions, self.answering.clone());
         let serving = async {
-            // Followers must hear of a panic, too.
+            // Followers must be told of a panic, too.
             let ended = tokio::select! {
                 ended = AssertUnwindSafe(self.serve()).catch_unwind() => ended,
                 never = answering => match never {},
@@ -194,7 +194,7 @@ impl Task {
             return Ok(());
         }
         let command = match command {
-            // What was said before a crash comes first.
+            // Prompts from before a crash come first.
             Command::Prompt { parts, channel } if self.session.queue.prompts() > 0 => {
                 recover::end_open_calls(&mut self.log, &self.session, NOT_RUN_TEXT)?;
                 return wait_in_line(&self.log.journal, &self.session.queue, (parts, channel), ticket);
@@ -286,7 +286,7 @@ impl Task {
         self.turn(Fact::Called { made }).await
     }
 
-    /// What was said during a turn and found no round any more opens the next one.
+    /// A prompt that came during a turn, but after its last round, opens the next turn.
     async fn catch_up(&mut self) -> Result<(), JournalError> {
         loop {
             if let Some(Queued { fact, ticket }) = self.session.queue.pop() {
@@ -364,7 +364,7 @@ impl Task {
                         Command::Reply { call, answer, by } => {
                             ticket.answered(interactions.reply(&call, answer, by), &journal);
                         }
-                        // No part of the conversation, so that the transcript need not hear of it.
+                        // The mode is no part of the conversation, so the transcript need not know it.
                         Command::SetMode { mode } => {
                             ticket.begin(&journal);
                             journal.append(Fact::ModeSet { mode: permission.set(mode) }, None)?;
@@ -410,7 +410,7 @@ impl Task {
         }
     }
 
-    /// Makes the call of an item, which a person allows. Of two processes that ask for it, this task serves one after the
+    /// Makes the call of an item that the user sends. If two processes ask for it, this task serves one after the
     /// other.
     async fn send_item(
         &mut self,
@@ -529,7 +529,7 @@ impl Task {
         rewind::carry_out(&mut self.log, &self.session, rewind).await
     }
 
-    /// Takes single calls back. The conversation goes on where it is.
+    /// Takes single calls back. The conversation continues where it is.
     async fn undo_calls(&mut self, undo: UndoCalls, ticket: CommandTicket) -> Result<(), JournalError> {
         if let Some(why) = self.workspace_is_gone() {
             self.refuse(ticket, why);

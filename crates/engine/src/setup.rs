@@ -37,9 +37,9 @@ pub struct Setup {
     pub tools: Registry,
     /// Where more tools come from while a session is open.
     pub sources: Vec<Arc<dyn ToolSource>>,
-    /// Who can be opened.
+    /// Agents that can be opened.
     pub agents: Vec<Agent>,
-    /// Who may do what. Its mode is the one in which sessions begin: it holds until a person chooses another.
+    /// Rules about effects. Its mode is the one in which sessions begin, until the user chooses another.
     pub policy: Policy,
     /// The widest mode that a person may choose in a session; none is the one of `policy`.
     pub ceiling: Option<Mode>,
@@ -55,7 +55,7 @@ pub struct Setup {
     pub access: Access,
     /// What people wrote down for agents.
     pub knowledge: Knowledge,
-    /// Who looks at the work and may object.
+    /// Hooks that watch the work and may object.
     pub hooks: Arc<dyn Hooks>,
     /// Compares errors and warnings before and after a change; `None` if no program does.
     pub diagnostics: Option<Arc<dyn Diagnostics>>,
@@ -98,11 +98,11 @@ pub type Models = Arc<dyn Fn(&str) -> Result<Model, String> + Send + Sync>;
 /// A model and the way to it.
 #[derive(Clone)]
 pub struct Model {
-    /// As people write it: `PROVIDER/MODEL`.
+    /// The model, as the user writes it: `PROVIDER/MODEL`.
     pub spec: String,
-    /// As the vendor spells it.
+    /// Name of the model, as the provider spells it.
     pub name: String,
-    /// Its reasoning effort, as options write it; `None` for the model's default.
+    /// Reasoning effort, as the option writes it; `None` for the model's default.
     pub effort: Option<String>,
     /// Tokens that it takes in, request and reply together; `None` if unknown.
     pub window: Option<u64>,
@@ -117,7 +117,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// One of which nothing more is known; `spec` is `PROVIDER/MODEL`.
+    /// A model without a known window, price or effort; `spec` is `PROVIDER/MODEL`.
     pub fn plain(spec: &str, provider: Arc<dyn Provider>) -> Self {
         let name = spec.split_once('/').map_or(spec, |(_, name)| name).to_owned();
         let (effort, window, price, documents, fallbacks) = Default::default();
@@ -131,7 +131,7 @@ pub trait Replica: Send + Sync {
     /// Takes an entry's line, newline included, in order, and waits for nothing.
     fn append(&self, seq: Seq, line: &str);
 
-    /// Returns when all lines taken so far stand there, and the contents that they name. Waited for before the model is
+    /// Returns when all lines taken so far are there, and the contents that they name. Waited for before the model is
     /// asked, before a command that has no view begins, before files are settled and at the end of a turn. Fails where
     /// they never will: another process writes this session now, or the store cannot be reached. The session closes
     /// then.
@@ -164,7 +164,7 @@ pub struct Delegation {
 }
 
 impl Default for Delegation {
-    /// One level; 16 at once, the most that a model asks for in one reply; 200 in all.
+    /// One level; 16 at once, the most that models ask for in one reply; 200 in total.
     fn default() -> Self {
         Self { depth: 1, at_once: 16, total: 200 }
     }

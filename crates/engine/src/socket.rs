@@ -4,23 +4,21 @@
 //! and what it asks for is done by the process that has the session open. Both ways are lines of JSON.
 //!
 //! ```text
-//! client: {"from":SEQ}                 first, and once
-//! owner:   {"type":"joined","next":SEQ,"mode":MODE,"may_allow":BOOL} what is recorded before that comes now
-//! owner:   {"seq":…,"at":…,"type":…}    events from SEQ on, as `haft_core::line` writes them
-//! client: {"type":"interrupt"}         a `haft_core::Command`; with "id":NUMBER the client is told how far it is
-//! owner:   {"type":"begun","id":NUMBER,"from":SEQ} before the first entry that comes of that command
-//! owner:   {"type":"queued","id":NUMBER} it waits for the turn that runs, and stands in the journal
-//! owner:   {"type":"done","id":NUMBER}  behind the last one
-//! owner:   {"type":"error","message":…,"id":NUMBER|null} of a command that cannot be read or is refused; nothing else
-//!                                       comes of it
-//! owner:   {"type":"closed","failure":…|null}
+//! client: {"from":SEQ}                 first, and once owner:
+//! {"type":"joined","next":SEQ,"mode":MODE,"may_allow":BOOL} what is recorded before that comes now owner:
+//! {"seq":…,"at":…,"type":…}    events from SEQ on, as `haft_core::line` writes them client: {"type":"interrupt"}
+//! a `haft_core::Command`; with "id":NUMBER the client is told how far it is owner:
+//! {"type":"begun","id":NUMBER,"from":SEQ} before the first entry that comes of that command owner:
+//! {"type":"queued","id":NUMBER} it waits for the turn that runs, and is in the journal owner:
+//! {"type":"done","id":NUMBER}  behind the last one owner:   {"type":"error","message":…,"id":NUMBER|null} of a command
+//! that cannot be read or is refused; nothing else comes of it owner:   {"type":"closed","failure":…|null}
 //! ```
 //!
 //! A client may speak, interrupt and take back, and narrow what runs unasked. They widen nothing, make no call and
 //! conclude no job. What they allow counts only where a person started them: see [`peer`]. A process that this one
 //! started, such as a command of the agent, is not let in at all.
 //!
-//! A client who reads slowly loses live updates, never facts: what waits for them stands in the journal.
+//! A client who reads slowly loses live updates, never facts: what waits for them is in the journal.
 //!
 //! A program that serves a session to people at other machines ([`Served`]) speaks the same lines with them, over a
 //! connection of its own. There the client gives itself a name, so that a command is carried out once although the
@@ -95,7 +93,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// The first line of a client.
 #[derive(Debug, Serialize, Deserialize)]
 struct Greeting {
-    /// From where on they want to know.
+    /// The first entry that the client wants.
     from: Seq,
     /// What a client on another machine calls itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,7 +106,7 @@ struct Greeting {
 enum Notice {
     /// The client is in.
     Joined {
-        /// What is recorded next: all before that comes first.
+        /// The number of the next entry: all earlier ones are sent first.
         next: Seq,
         /// The mode if none was chosen; an older Haft does not say.
         #[serde(default)]
@@ -130,18 +128,18 @@ enum Notice {
     Content { hash: Hash, text: String },
     /// The command is carried out.
     Begun { id: CommandId, from: Seq },
-    /// The command waits, and stands in the journal.
+    /// The command waits, and is in the journal.
     Queued { id: CommandId },
-    /// All that came of the command was sent.
+    /// The command is done, and all its entries were sent.
     Done { id: CommandId },
-    /// Something the client said cannot be read or is refused, or they are not let in.
+    /// A message of the client cannot be read or is refused, or the client is not admitted.
     Error {
         message: String,
         /// The command, where the client gave it a name.
         #[serde(default)]
         id: Option<CommandId>,
     },
-    /// Nothing more happens.
+    /// The session has closed.
     Closed { failure: Option<String> },
 }
 
@@ -220,7 +218,8 @@ impl Drop for SessionSocket {
     }
 }
 
-/// The socket, and the user whose it is. One that a dead process left is replaced: the journal's lock is ours.
+/// Opens the socket; returns it and its owner. Replaces a socket that a dead process left: this process holds the
+/// journal's lock.
 fn listen(folder: &Path, path: &Path) -> io::Result<(UnixListener, u32)> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -66,7 +66,7 @@ pub(crate) async fn open_turn(
     }
 }
 
-/// Records the agent, the model and the effort that the session goes on with, if the conversation was had with others.
+/// Records the agent, the model and the effort of the session if the conversation so far had others.
 pub(crate) fn keep_setup(log: &mut Log, session: &SessionContext) -> Result<(), JournalError> {
     let setup = SessionSetup {
         agent: session.calls.agent.clone(),
@@ -147,7 +147,7 @@ pub(crate) async fn compact_now(
     end_turn(log, session, if cancel.is_cancelled() { Outcome::Interrupted } else { Outcome::Finished }).await
 }
 
-/// What people said, and what jobs came to, since the last round. Where no round is left that could answer it, it waits
+/// What people said, and what jobs came to, since the last round. If no round is left that could answer it, it waits
 /// for the next turn.
 async fn apply_queued(
     log: &mut Log,
@@ -248,7 +248,7 @@ fn reminder(unproven: &[String]) -> String {
 async fn end_turn(log: &mut Log, session: &SessionContext, outcome: Outcome) -> Result<(), JournalError> {
     recover::end_open_calls(log, session, not_run(outcome))?;
     let limits = &session.limits;
-    // Without the words that stand in place of a further reply.
+    // Without the words that are in place of a further reply.
     let rounds = log.transcript.rounds();
     if outcome == Outcome::RoundLimit {
         tracing::warn!("Max iterations ({}) reached", limits.max_rounds.unwrap_or_default());
@@ -274,7 +274,7 @@ fn rounds_reached(log: &Log, session: &SessionContext) -> Fact {
     Fact::RoundsReached { limit, left, reason }
 }
 
-/// With what those below have spent, where they drew from the budget of this session.
+/// The spending of the turn, including subagents that drew from the budget of this session.
 fn spent_by(log: &Log, session: &SessionContext) -> Spending {
     match session.owns_budget {
         true => session.budget.spent(),
@@ -342,7 +342,7 @@ fn worded(fact: Fact, log: &Log, session: &SessionContext) -> Fact {
     }
 }
 
-/// Records the text that asks a model to go on after a reply without calls.
+/// Records the text that asks a model to continue after a reply without calls.
 fn nudge(log: &mut Log, session: &SessionContext) -> Result<(), JournalError> {
     match &session.limits.completion {
         Completion::PhraseOrIdle { go_on, .. } if log.transcript.ends_with_reply() => {

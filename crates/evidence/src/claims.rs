@@ -14,7 +14,7 @@ pub(crate) struct Claim {
     pub(crate) words: String,
 }
 
-/// What is said to have happened.
+/// What a reply claims to have happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Deed {
     TestsPass,
@@ -162,7 +162,7 @@ fn sentences(line: &str) -> impl Iterator<Item = &str> {
         })
 }
 
-/// `line`: the one that it stands in, with its marks.
+/// `line`: the one that it is in, with its marks.
 fn of_sentence(sentence: &str, line: &str, found: &mut Vec<Claim>) {
     if sentence.ends_with('?') {
         return;

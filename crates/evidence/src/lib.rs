@@ -116,7 +116,7 @@ struct Call {
     went_well: bool,
     /// Whether it ran a program.
     is_command: bool,
-    /// Whether it may have done what was not recorded.
+    /// Whether it may have had effects that were not recorded.
     is_untracked: bool,
     /// Whether it changed files on record.
     has_changed: bool,
@@ -271,8 +271,8 @@ impl Done {
         self.last_change().is_some_and(|change| change >= self.before)
     }
 
-    /// Whether a recorded change is one of `file`. To change a file may have been to move it away, and the other way
-    /// round: what was written somewhere may be called by either name.
+    /// Whether a recorded change is one of `file`, which may be named with or without its folders. If `is_there` is
+    /// false, only removals and moves away count.
     fn touched(&self, file: &str, is_there: bool) -> bool {
         let is_it = |path: &str| {
             Path::new(&path.to_lowercase()).ends_with(file.to_lowercase()) || file.ends_with(path)
@@ -297,7 +297,7 @@ impl Call {
         is_run && (self.commands().any(is_it) || is_it(&self.words))
     }
 
-    /// Whether it was asked to do one of `wanted`: by a word of its command line, else by its first argument.
+    /// Whether it was asked to do one of `wanted`: by a word of its command line, otherwise by its first argument.
     fn has(&self, wanted: &[&str]) -> bool {
         let is_wanted = |word: &str| wanted.contains(&word);
         match self.is_command {

@@ -5,7 +5,7 @@
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// What is said to be well.
+/// What a reply claims to be successful.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Success {
     Tests,
@@ -167,7 +167,7 @@ static COVERED: LazyLock<Regex> = LazyLock::new(|| {
 static TESTS_OK: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\btests?\s+(?:sind |are |is |is )?(?:ok|okay)\b").expect("a test reads it")
 });
-/// What was wrong before, in a sentence about what is well now: `the test that failed before`.
+/// Earlier failures in a sentence about a present success: `the test that failed before`.
 static FORMER: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"(?x)\b(?:previously|formerly)\ (?:failing|broken|red)\ |\b(?:the|this|that)\ (?:failing|failed|broken|red)\ (?:(?:unit|integration)\ )?(?P<a>tests?|build|suite|check)\b
         |\bthat\ (?:failed|was\ failing|was\ red|broke)(?:\ (?:before|earlier|previously))?
@@ -218,7 +218,7 @@ impl Read {
     }
 }
 
-/// What is said with numbers, signs or by naming a test, in any language.
+/// A claim of success by numbers, symbols or the name of a test, in any language.
 fn counted(clause: &str) -> Option<Success> {
     let all = ALL_OF.is_match(clause) && COUNTED.is_match(clause);
     let is_else = |clause: &str| READ.iter().any(|read| read.not.is_match(clause));

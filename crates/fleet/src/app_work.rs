@@ -35,7 +35,7 @@ impl Work for AppWork {
     }
 
     fn work(&self, begun: Begun) -> BoxFuture<'static, Ended> {
-        // Sessions of an attempt lie in a folder of its own.
+        // Sessions of an attempt are in a folder of its own.
         let app = self.app.clone().with_home(&begun.home);
         let start = begun.start.clone().map(|commit| BaseCommit { commit, branch: Some(base(&begun)) });
         let (workspace, start) = (Some(begun.tree.clone()), start.map(Box::new));

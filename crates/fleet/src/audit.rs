@@ -11,7 +11,7 @@ const BATCH: i64 = 1_000;
 /// Appends `entry`, a JSON object on one line.
 ///
 /// # Errors
-/// If PostgreSQL cannot be reached; the line may stand there all the same.
+/// If PostgreSQL cannot be reached; the line may be there all the same.
 pub async fn append_to_audit(database: &Database, entry: &str) -> Result<(), FleetError> {
     let statement = "SELECT append_to_audit($1)";
     database.query("append to the audit log", statement, &[(&entry, Type::TEXT)]).await.map(|_| ())

@@ -20,9 +20,9 @@ use tokio_postgres::{
 };
 use tokio_util::{sync::CancellationToken, sync::DropGuard, task::TaskTracker};
 
-/// So long a server may take to let in, and to answer.
+/// Limit for connecting to a database server, and for its answers.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// So long a person waits for a server that went.
+/// Limit for requests of a user while the database server is unreachable.
 pub(crate) const SHORT: Duration = Duration::from_secs(5);
 /// Between two tries, at first and at most.
 const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
@@ -61,7 +61,7 @@ pub(crate) struct Inner {
 /// once it comes again.
 struct Connected {
     client: Client,
-    /// Those that were executed: `None` for one that came once.
+    /// Statements that were executed; `None` for one that was executed only once and is not prepared.
     statements: Mutex<HashMap<String, Option<Statement>>>,
 }
 
@@ -101,15 +101,15 @@ impl Connected {
     }
 }
 
-/// Whether PostgreSQL executed nothing because the tables changed since the statement was prepared, or a pooler went on with
-/// another connection.
+/// Whether PostgreSQL executed nothing because the tables changed since the statement was prepared, or a pooler
+/// continued with another connection.
 fn is_forgotten(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|state| {
         [SqlState::INVALID_SQL_STATEMENT_NAME, SqlState::FEATURE_NOT_SUPPORTED].contains(state)
     })
 }
 
-/// A notification of PostgreSQL. One without a channel says that some may have been missed.
+/// A notification of PostgreSQL. A notice without a channel says that some may have been missed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Notice {
     /// `haft_jobs`, `haft_commands`, `haft_entries`, or a channel of live events.
@@ -130,7 +130,7 @@ impl Database {
         Ok(database)
     }
 
-    /// The same database on a connection of its own, for what must not wait.
+    /// Opens another connection to the same database, for statements that must not wait.
     pub(crate) fn another(&self) -> Self {
         let another = Self::of(self.0.config.clone(), self.0.tls.clone());
         match self.0.variables.get() {
@@ -174,7 +174,7 @@ impl Database {
             let answered = connected.query(statement, parameters).await;
             answered.map_err(|error| FleetError::of(action, &self.place(), &error))
         };
-        // To wait for others who wait for a server that says nothing is counted as well.
+        // The limit includes the wait for other statements that wait for a server that does not answer.
         let answered = tokio::time::timeout(REQUEST_TIMEOUT, asking).await;
         answered.unwrap_or_else(|_| {
             // Whatever this connection waits for, the next one need not.
@@ -214,7 +214,7 @@ impl Database {
         }
     }
 
-    /// The same for so long.
+    /// Like [`Self::query_until`], for this long.
     pub(crate) async fn query_within(
         &self,
         limit: Duration,
@@ -268,8 +268,8 @@ impl Database {
             .map_err(|error| FleetError::of("let anybody in", &self.place(), &error))
     }
 
-    /// The notifications from here on. Those sent while the connection is down are lost, so a receiver polls as well. The
-    /// first call starts the listener, which runs as long as this database exists.
+    /// The notifications from now on. Notifications that are sent while the connection is down are lost, so a receiver
+    /// must poll as well. The first call starts the listener, which runs as long as this database exists.
     pub(crate) fn notices(&self) -> broadcast::Receiver<Notice> {
         let heard = self.0.notices.subscribe();
         if !self.0.is_listening.swap(true, Ordering::Relaxed) {
@@ -287,7 +287,7 @@ impl Database {
         heard
     }
 
-    /// Until the connection breaks.
+    /// Receives notifications until the connection breaks.
     async fn hear(self) -> Result<(), FleetError> {
         let (client, mut connection) = self.dial().await?;
         let (notices, stop) = (self.0.notices.clone(), self.0.stop.clone());

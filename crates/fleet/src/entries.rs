@@ -18,7 +18,7 @@ use tokio_postgres::{Row, types::Type};
 
 /// Contents that are fetched at a time.
 const CONTENTS_PER_FETCH: i64 = 32;
-/// Of these, how many are fetched from an object store at the same time.
+/// How many of these are fetched from an object store at the same time.
 const CONTENTS_AT_ONCE: usize = 8;
 
 /// The lines of a job's own session from the place `from` on, as they are kept.

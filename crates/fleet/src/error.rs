@@ -21,7 +21,7 @@ pub enum FleetError {
     Refused {
         /// Host and port.
         place: String,
-        /// In its words.
+        /// The reason, in the words of the database.
         why: String,
     },
     /// PostgreSQL does not prove that it is who it should be, or has no TLS.
@@ -41,7 +41,7 @@ pub enum FleetError {
     /// There is no such thing, or it is not as it must be.
     #[error("{0}")]
     Usage(String),
-    /// It would be more than a limit allows.
+    /// A limit would be exceeded.
     #[error("cannot queue the job: {0}")]
     Limit(String),
     /// The owner may not use the queue.
@@ -52,7 +52,7 @@ pub enum FleetError {
     Statement {
         /// What was tried.
         action: &'static str,
-        /// In its words.
+        /// The reason, in the words of the program.
         why: String,
     },
     /// What git, a file or a journal said.
@@ -137,7 +137,7 @@ pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     words
 }
 
-/// It goes, comes, or has no room at the moment.
+/// Whether the server is stopping, starting or out of resources at the moment.
 fn is_passing(state: &SqlState) -> bool {
     let passing = [
         SqlState::ADMIN_SHUTDOWN,

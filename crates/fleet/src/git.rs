@@ -25,15 +25,15 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// `mirrors`: the worker's folder for them. Nothing is fetched yet.
+    /// `mirrors`: the worker's folder for mirrors. Fetches nothing yet.
     pub fn new(url: &str, mirrors: &Path) -> Self {
         use sha2::{Digest, Sha256};
         let name = hex::encode(&Sha256::digest(url.as_bytes())[..12]);
         Self { url: url.to_owned(), mirror: mirrors.join(name + ".git") }
     }
 
-    /// Makes the work tree `tree` of an attempt at the job `id`: at `head`, where an earlier attempt left one, else at
-    /// `base`, else at the repository's HEAD. Waits for git.
+    /// Makes the work tree `tree` of an attempt at the job `id`: at `head`, where an earlier attempt left one,
+    /// otherwise at `base`, otherwise at the repository's HEAD. Waits for git.
     pub fn check_out(
         &self,
         id: &SessionId,
@@ -98,8 +98,8 @@ impl Repository {
         })
     }
 
-    /// Where an attempt begins: at `head`, else at `base`, else at the repository's HEAD. Fetches what the mirror has not,
-    /// and what may have moved.
+    /// Where an attempt begins: at `head`, otherwise at `base`, otherwise at the repository's HEAD. Fetches what the
+    /// mirror has not, and what may have moved.
     fn find(&self, base: Option<&str>, head: Option<(&str, String)>) -> Result<String, FleetError> {
         // A commit never changes; a branch and HEAD do.
         let fixed = head.as_ref().map(|(commit, _)| *commit).or(base.filter(|base| is_commit(base)));
@@ -152,7 +152,7 @@ impl Repository {
     }
 
     fn commit(&self, name: &str) -> Result<String, FleetError> {
-        // Where there is no mirror yet, another repository may lie around its folder.
+        // If there is no mirror yet, another repository may lie around its folder.
         let words = ["--git-dir=.", "rev-parse", "--quiet", "--verify", "--end-of-options"];
         let name_of_commit = format!("{name}^{{commit}}");
         run(Some(&self.mirror), words.iter().chain([&name_of_commit.as_str()])).map_err(|_| {
@@ -197,7 +197,7 @@ fn has_identity(folder: &Path) -> bool {
     *KNOWN.get_or_init(|| run(Some(folder), ["config", "user.email"]).is_ok())
 }
 
-/// Not the name of a branch.
+/// Whether `base` is a commit ID, not the name of a branch.
 pub(crate) fn is_commit(base: &str) -> bool {
     base.len() >= 40 && base.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -210,7 +210,7 @@ fn branch(id: &SessionId) -> String {
     format!("haft/{id}")
 }
 
-/// Where one attempt alone pushes.
+/// The reference that only this attempt pushes to.
 fn reference(id: &SessionId, token: i64) -> String {
     format!("refs/haft/{id}/{token}")
 }
@@ -220,7 +220,7 @@ fn reference(id: &SessionId, token: i64) -> String {
 pub struct Attempt {
     /// The folder.
     pub tree: PathBuf,
-    /// Its branch.
+    /// Branch of the job.
     pub branch: String,
     repository: Repository,
     to: String,
@@ -257,7 +257,7 @@ impl Attempt {
         Ok(Some(head))
     }
 
-    /// As [`Repository::publish`] does, without fetching what is here. Waits for git.
+    /// Like [`Repository::publish`], without fetching objects that are here already. Blocks until git ends.
     pub(crate) fn publish(&self, of: &Branch) -> Result<(), FleetError> {
         self.repository.move_branch(of, Some(&self.tree))
     }
@@ -285,7 +285,7 @@ fn run(
     run_with(folder, None, words)
 }
 
-/// The same, with more objects than those of `folder`.
+/// Like `run`, with objects from other folders in addition to those of `folder`.
 fn run_with(
     folder: Option<&Path>,
     objects: Option<&Path>,
@@ -320,7 +320,7 @@ fn run_with(
     Err(FleetError::Local { action: action(), why })
 }
 
-/// As git reads it in a list of paths, which `:` parts (git(1), GIT_ALTERNATE_OBJECT_DIRECTORIES).
+/// Quotes a path for a list that git splits at `:` (git(1), GIT_ALTERNATE_OBJECT_DIRECTORIES).
 fn quoted(path: &Path) -> OsString {
     let mut quoted = vec![b'"'];
     for byte in path.as_os_str().as_bytes() {

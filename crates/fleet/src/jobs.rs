@@ -21,13 +21,13 @@ use tokio_postgres::{Row, types::Type};
 /// A job to enqueue.
 #[derive(Clone, Debug)]
 pub struct NewJob {
-    /// Its name, which is that of its session.
+    /// ID of the job, which is that of its session.
     pub id: SessionId,
-    /// Who gives it.
+    /// Owner who submits the job.
     pub owner: Owner,
     /// Which workers may take it: those of this queue, and those of all.
     pub queue: String,
-    /// What is to be done; where, is said by `repository`.
+    /// The task; `repository` says where to do it.
     pub order: JobSpec,
     /// A URL that git takes; none: it works in an empty folder.
     pub repository: Option<String>,
@@ -37,13 +37,13 @@ pub struct NewJob {
     pub priority: i32,
     /// So often it is tried before it is left to people.
     pub max_attempts: i32,
-    /// As it is told in its first entry.
+    /// Model, as its first entry names it.
     pub model: String,
-    /// As it is told in its first entry.
+    /// Profile, as its first entry names it.
     pub profile: String,
 }
 
-/// Puts a job down, unless there is one of its name. On return it is in the database with the first entry of its journal.
+/// Adds a job to the database, with the first entry of its journal, unless there is one with its ID.
 ///
 /// # Errors
 /// [`FleetError::Limit`] if its owner or its queue has as many pending jobs as it may.
@@ -175,9 +175,9 @@ pub async fn send(
 /// A job as lists show it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobLine {
-    /// Its name.
+    /// ID of the job.
     pub id: String,
-    /// Who gave it.
+    /// Owner who submitted it.
     pub owner: String,
     /// Which workers may take it.
     pub queue: String,
@@ -189,8 +189,8 @@ pub struct JobLine {
     pub status: String,
     /// So often it was begun.
     pub attempts: i32,
-    /// Why it stands so. Of a pending job, the pause or the limit that keeps it from beginning, if one does, or that no worker
-    /// takes jobs of its queue; of one that a worker has, how the attempt before ended.
+    /// Why it has this status. For a pending job: the pause or the limit that keeps it from beginning, or that no
+    /// worker takes jobs of its queue. For a running job: how the attempt before ended.
     pub reason: Option<String>,
     /// The name of the worker that has it.
     pub worker: Option<String>,
@@ -225,7 +225,7 @@ impl JobLine {
 const LINE: &str = "SELECT j.id, j.owner, j.kind, j.title, j.stands, j.attempts, j.reason, w.name, j.head, j.conclusion, \
                     extract(epoch FROM j.made)::float8, j.queue, j.cost_usd, j.repository, j.base, j.priority FROM standing j LEFT JOIN workers w ON w.instance = j.worker";
 
-/// One job of `owner` (none: of anybody).
+/// Returns a job of `owner`; `None` for a job of any owner.
 pub async fn job(
     database: &Database,
     id: &str,
@@ -275,13 +275,13 @@ pub async fn find(database: &Database, prefix: &str) -> Result<JobLine, FleetErr
 /// Which jobs of a list.
 #[derive(Clone, Debug, Default)]
 pub struct JobsWanted<'a> {
-    /// Those that stand so; empty: all.
+    /// Only jobs with these statuses; empty for all.
     pub statuses: Vec<String>,
-    /// Those of this queue; none: of all.
+    /// Only jobs of this queue; `None` for all.
     pub queue: Option<&'a str>,
-    /// Those behind this job.
+    /// Only jobs after this one.
     pub after: Option<&'a str>,
-    /// At most this many.
+    /// Maximum number of jobs.
     pub most: i64,
 }
 
@@ -309,8 +309,8 @@ pub async fn jobs(
     lines(database, &rows).await
 }
 
-/// Of a pending job, the reason is the pause or the limit that keeps it from beginning, or that no worker is there for it;
-/// of one at work, how the attempt before ended.
+/// The reason of a pending job is the pause or the limit that keeps it from beginning, or that there is no worker for
+/// it; that of a running job is how the attempt before ended.
 async fn lines(database: &Database, rows: &[Row]) -> Result<Vec<JobLine>, FleetError> {
     let mut lines: Vec<JobLine> = rows.iter().map(job_line).collect();
     for line in lines.iter_mut().filter(|line| line.status != "pending" && !line.is_over()) {

@@ -1,7 +1,7 @@
 //! How long a worker has a job, as far as the worker itself can know.
 //!
-//! PostgreSQL decides, by its own clock. What is said here is only ever stricter: a lease counts from the moment in which
-//! its renewal was *sent*, by a monotonic clock.
+//! PostgreSQL decides, by its own clock. The worker's own clock is only ever stricter: a lease counts from the moment
+//! in which its renewal was *sent*, by a monotonic clock.
 use haft_core::SessionId;
 use parking_lot::Mutex;
 use std::{
@@ -14,12 +14,12 @@ use tokio_util::sync::CancellationToken;
 /// A job that a worker has claimed.
 #[derive(Debug)]
 pub struct Lease {
-    /// The job, which is its session as well.
+    /// The job's ID, which is also the ID of its session.
     pub job: SessionId,
     /// The fencing token.
     pub token: i64,
     length: Duration,
-    /// When the last renewal was sent that PostgreSQL took.
+    /// When the last renewal that PostgreSQL accepted was sent.
     sent: Mutex<Instant>,
     lost: CancellationToken,
 }
@@ -30,7 +30,7 @@ impl Lease {
         Self { job, token, length, sent: Mutex::new(sent), lost: CancellationToken::new() }
     }
 
-    /// Whether it may last yet.
+    /// Whether the lease may still be valid.
     pub fn lasts(&self) -> bool {
         self.lasts_at(Instant::now())
     }
@@ -43,18 +43,18 @@ impl Lease {
         *self.sent.lock() + self.length
     }
 
-    /// PostgreSQL took a renewal that was sent then.
+    /// Notes that PostgreSQL accepted a renewal that was sent at `sent`.
     pub fn renewed(&self, sent: Instant) {
         let mut last = self.sent.lock();
         *last = sent.max(*last);
     }
 
-    /// PostgreSQL says that another worker may have the job.
+    /// Notes that, according to PostgreSQL, another worker may have the job.
     pub fn lose(&self) {
         self.lost.cancel();
     }
 
-    /// Until it does not last any more. A process that was stopped learns so when it goes on.
+    /// Waits until the lease has ended. A process that was stopped learns so when it continues.
     pub async fn lost(&self) {
         loop {
             let end = self.end();
@@ -75,12 +75,12 @@ impl Lease {
 pub struct Leases(Mutex<HashMap<String, Arc<Lease>>>);
 
 impl Leases {
-    /// One more, until it is taken out.
+    /// Adds a lease, until it is removed.
     pub fn add(&self, lease: Arc<Lease>) {
         self.0.lock().insert(lease.job.0.clone(), lease);
     }
 
-    /// It is given back, settled or lost.
+    /// Removes a lease that was returned, settled or lost.
     pub fn remove(&self, lease: &Lease) {
         let mut held = self.0.lock();
         if held.get(&lease.job.0).is_some_and(|held| held.token == lease.token) {
@@ -88,12 +88,12 @@ impl Leases {
         }
     }
 
-    /// All that there are.
+    /// All leases.
     pub fn all(&self) -> Vec<Arc<Lease>> {
         self.0.lock().values().cloned().collect()
     }
 
-    /// The one of this job.
+    /// The lease of this job.
     pub fn find(&self, job: &str) -> Option<Arc<Lease>> {
         self.0.lock().get(job).cloned()
     }
@@ -110,7 +110,7 @@ mod tests {
         let lasts = |after: u32| lease.lasts_at(begun + second * after);
         assert_eq!([0, 2, 3].map(lasts), [true, true, false]);
         lease.renewed(begun + second * 2);
-        // An answer that comes late says nothing of later.
+        // A late answer extends the lease only from when its request was sent.
         lease.renewed(begun + second);
         assert_eq!([3, 4, 5].map(lasts), [true, true, false]);
         lease.lose();

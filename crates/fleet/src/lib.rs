@@ -1,9 +1,9 @@
 //! Jobs on many machines: a queue, leases and journals on PostgreSQL.
 //!
-//! A worker has a job for as long as its *lease* lasts, which it renews. Each claim raises the job's *fencing token*, and
-//! PostgreSQL takes an entry, a content or a conclusion only with the token of the last claim, while its lease lasts by
-//! PostgreSQL's own clock. So a worker that was paused can say what it likes: nothing of it counts, and what it wrote lies
-//! in the folder of its own attempt.
+//! A worker has a job for as long as its *lease* lasts, which it renews. Each claim raises the job's *fencing token*,
+//! and PostgreSQL takes an entry, a content or a conclusion only with the token of the last claim, while its lease
+//! lasts by PostgreSQL's own clock. So a worker that was paused can say what it likes: nothing of it counts, and what
+//! it wrote is in the folder of its own attempt.
 //!
 //! | module | what it is |
 //! | --- | --- |

@@ -9,7 +9,7 @@ use haft_core::dollars;
 use std::fmt;
 use tokio_postgres::{Row, types::Type};
 
-/// Whose jobs a limit is for.
+/// The jobs that a limit applies to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Limited {
     /// All jobs of an owner.
@@ -19,7 +19,7 @@ pub enum Limited {
 }
 
 impl Limited {
-    /// As the columns `owner` and `queue`, of which one is empty.
+    /// The values of the columns `owner` and `queue`, of which one is empty.
     fn columns(&self) -> (Option<&str>, Option<&str>) {
         match self {
             Self::Owner(Owner(name)) => (Some(name), None),
@@ -37,13 +37,13 @@ impl fmt::Display for Limited {
     }
 }
 
-/// Of UTC; a week begins on Monday.
+/// A period in UTC; a week begins on Monday.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Period {
-    /// From midnight to midnight.
+    /// A day, from midnight to midnight.
     #[default]
     Day,
-    /// From Monday to Sunday.
+    /// A week, from Monday to Sunday.
     Week,
     /// A month of the calendar.
     Month,
@@ -65,7 +65,7 @@ impl Period {
     }
 }
 
-/// None for no limit.
+/// Limits; `None` for no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
     /// Jobs that workers have at the same time, with those that wait for a person.
@@ -79,7 +79,7 @@ pub struct Limits {
 /// Limits, and what is used of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LimitUsage {
-    /// Whose.
+    /// The owner or the queue that it limits.
     pub of: Limited,
     /// How much is allowed.
     pub limits: Limits,

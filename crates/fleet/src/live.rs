@@ -23,7 +23,7 @@ const ANEW: &str = "anew";
 
 /// A server says so often that a client still follows.
 const RENEWAL: Duration = Duration::from_secs(10);
-/// So long a worker sends after it heard that.
+/// Time for which a worker sends live events after it was told that a client follows.
 const FOLLOWED_FOR: Duration = Duration::from_secs(30);
 /// Time between two notifications of a job.
 const INTERVAL: Duration = Duration::from_millis(150);
@@ -34,7 +34,7 @@ const MAX_PIECE: usize = 1_200;
 /// Bytes of the pieces that are kept for a client that comes later, and sent at a time; the first ones go first.
 const MAX_KEPT: usize = 64 * 1024;
 
-/// Some pieces of what goes on after an entry.
+/// Some pieces of what continues after an entry.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Pieces {
     /// Entries of the journal that come before.
@@ -96,7 +96,7 @@ impl LiveEvents {
         (LiveSender(sender), Self { events, kept: Pieces::default(), bytes: 0, next: 0, open: 0 })
     }
 
-    /// Until no sender is left.
+    /// Sends what it receives until all senders are dropped.
     pub(crate) async fn run(mut self, database: Database, job: SessionId, moved: Moved) {
         let mut notices = database.notices();
         let mut followed: Option<Instant> = None;
@@ -153,7 +153,7 @@ impl LiveEvents {
         }
     }
 
-    /// What is to be sent; it is sent then.
+    /// Takes the pieces that were not sent yet.
     fn unsent(&mut self) -> Pieces {
         let Pieces { after, from, pieces, .. } = &self.kept;
         let begin = self.next.max(*from);
@@ -207,7 +207,7 @@ fn append(last: &mut Update, more: &Update) -> bool {
     true
 }
 
-/// As notifications that PostgreSQL takes. A piece that is too long for one is empty.
+/// Splits pieces into notifications that PostgreSQL accepts. A piece that is too long for one is sent empty.
 fn payloads(job: &SessionId, moved: &Moved, pieces: Pieces) -> Vec<String> {
     let text = serde_json::to_string(&pieces).unwrap_or_default();
     let payload = format!("{job} {}", moved.kept(&text));
@@ -239,11 +239,11 @@ pub enum News {
     Entries,
     /// Live events after the entries that the client has.
     Live(Vec<Update>),
-    /// Nothing, for the time that was given.
+    /// No message within the timeout.
     Silence,
 }
 
-/// A client follows a job: what it hears of it from now on.
+/// The events of a job that a client follows, from now on.
 pub struct Following {
     database: Database,
     job: String,
@@ -263,7 +263,7 @@ impl Following {
         Self { is_live: true, ..Self::recorded(database, job) }
     }
 
-    /// What is recorded from here on.
+    /// The entries that are recorded from now on.
     pub fn recorded(database: &Database, job: &str) -> Self {
         let notices = database.notices();
         let (database, job, early) = (database.clone(), job.to_owned(), VecDeque::new());
@@ -335,7 +335,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Those that were not shown yet; none where earlier ones are still to come.
+    /// Updates that were not shown yet; empty if earlier ones are still missing.
     fn unseen(&mut self, pieces: Pieces) -> Vec<Update> {
         let Pieces { after, first, from, mut pieces } = pieces;
         if self.after != after {

@@ -62,7 +62,7 @@ impl Objects {
         Path::from(format!("{}/{begin}/{hash}", self.prefix))
     }
 
-    /// What is there already has the same bytes.
+    /// Stores the bytes under their hash. An object that exists has the same bytes.
     pub(crate) async fn put(&self, hash: &str, bytes: Vec<u8>) -> Result<(), FleetError> {
         let put = self.store.put(&self.path(hash), bytes.into()).await;
         put.map_err(|error| failed(format!("write the content `{hash}` to `{}`", self.address), &error))?;

@@ -1,4 +1,4 @@
-//! Who gives jobs. What an owner shows is a token, of which only the hash is kept.
+//! [`Owner`]s, who submit jobs. An owner logs in with a token, of which only the hash is stored.
 use crate::{
     database::{Database, Parameters, SHORT},
     error::FleetError,
@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use std::time::Duration;
 use tokio_postgres::{Row, types::Type};
 
-/// Who asks.
+/// The owner who makes a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Owner(pub String);
 
@@ -49,10 +49,10 @@ pub async fn owners(database: &Database) -> Result<Vec<OwnerLine>, FleetError> {
     Ok(rows.iter().map(line).collect())
 }
 
-/// Who has a token.
+/// The owner of a token, and what they may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FleetClient {
-    /// Whose jobs the client gives.
+    /// Owner of the client's jobs.
     pub owner: Owner,
     /// Whether the client sees and steers the jobs of all owners.
     pub is_admin: bool,
@@ -67,16 +67,16 @@ pub struct FleetClient {
 pub struct LoginRights {
     /// The role, as the server's configuration names it.
     pub role: String,
-    /// As [`FleetClient::is_admin`].
+    /// See [`FleetClient::is_admin`].
     pub is_admin: bool,
-    /// As [`FleetClient::may_approve`].
+    /// See [`FleetClient::may_approve`].
     pub may_approve: bool,
 }
 
-/// Whose token it is: an owner's, or one of a login that lasts.
+/// Returns the client with this token: an owner's, or that of a valid login.
 ///
 /// # Errors
-/// Fails where PostgreSQL cannot be asked.
+/// Fails if PostgreSQL cannot be reached.
 pub async fn client_of(database: &Database, token: &str) -> Result<Option<FleetClient>, FleetError> {
     let statement = "SELECT name, false, true, NULL FROM owners WHERE token_hash = $1 UNION ALL \
          SELECT owner, is_admin, may_approve, role FROM logins WHERE token_hash = $1 AND until > clock_timestamp()";
@@ -90,9 +90,9 @@ pub async fn client_of(database: &Database, token: &str) -> Result<Option<FleetC
     }))
 }
 
-/// Lets a person who has logged in elsewhere in by `token` for so long, as this owner, and adds the owner if
-/// the fleet does not have it, with these rights. `is_verified`: the provider vouches for the name; otherwise an owner with a
-/// token keeps it.
+/// Admits a user who has logged in elsewhere, by `token` and for this time, as this owner, and adds the owner if the
+/// fleet does not have it, with these rights. `is_verified`: the provider vouches for the name; otherwise an owner with
+/// a token keeps it.
 ///
 /// # Errors
 /// Fails where the name is invalid or another's, and where PostgreSQL cannot be asked.

@@ -1,4 +1,4 @@
-//! Pauses: whose jobs no worker begins. Jobs that run go on.
+//! Pauses: whose jobs no worker begins. Jobs that run continue.
 use crate::{
     database::{Database, SHORT},
     error::FleetError,
@@ -11,14 +11,14 @@ use tokio_postgres::{Row, types::Type};
 /// Stands for all owners in the table: no owner has such a name.
 const ALL: &str = "*";
 
-/// Whose jobs no worker begins.
+/// Jobs that no worker begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Paused {
     /// The whole fleet.
     All,
-    /// One owner.
+    /// Jobs of an owner.
     Owner(Owner),
-    /// One queue.
+    /// Jobs of a queue.
     Queue(String),
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for Paused {
 }
 
 impl Paused {
-    /// Whether it holds for jobs of this owner in this queue.
+    /// Whether the pause applies to jobs of this owner in this queue.
     pub(crate) fn is_of(&self, owner: &str, queue: &str) -> bool {
         match self {
             Self::All => true,

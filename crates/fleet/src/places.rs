@@ -8,7 +8,7 @@ fn kept(id: &SessionId) -> String {
     format!("/fleet/{id}")
 }
 
-/// Where a job's files lie in what is kept of it.
+/// Where a job's files are in what is kept of it.
 pub fn work_place(id: &SessionId) -> PathBuf {
     PathBuf::from(kept(id)).join("tree")
 }
@@ -21,7 +21,7 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// Of the attempt in `folder`.
+    /// The places of the attempt in `folder`.
     pub fn new(id: &SessionId, folder: &Path) -> Self {
         Self { folder: folder.to_string_lossy().into_owned(), kept: kept(id) }
     }

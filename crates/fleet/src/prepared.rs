@@ -12,7 +12,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// What was not copied for so long is removed.
+/// Folders that were not copied for this time are removed.
 const KEPT_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// A folder for what commands make of one commit; it is held while it is used.
@@ -34,7 +34,7 @@ impl PreparedTree {
         Self { folder: above.join(hex::encode(&hash.finalize()[..12])) }
     }
 
-    /// Where it is, once it is made.
+    /// The path of the finished folder.
     fn made(&self) -> PathBuf {
         self.folder.join("made")
     }
@@ -43,7 +43,7 @@ impl PreparedTree {
         self.made().exists()
     }
 
-    /// Where it is made: empty, whatever an earlier attempt left.
+    /// Makes an empty folder to prepare it in, and removes what an earlier attempt left.
     pub(crate) fn begin(&self) -> Result<PathBuf, FleetError> {
         let new = self.folder.join("new");
         let emptied = match fs::remove_dir_all(&new) {
@@ -53,7 +53,7 @@ impl PreparedTree {
         emptied.map(|()| new).map_err(|error| self.failed("empty", &error))
     }
 
-    /// The work tree that [`Self::begin`] was for is complete: it lies in `tree` there.
+    /// The work tree that [`Self::begin`] was for is complete: it is in `tree` there.
     pub(crate) fn finish(&self) -> Result<(), FleetError> {
         let new = self.folder.join("new");
         fs::rename(new.join("tree"), self.made()).map_err(|error| self.failed("finish", &error))?;

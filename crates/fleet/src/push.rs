@@ -35,7 +35,7 @@ pub struct PushDevice {
 }
 
 impl PushDevice {
-    /// Of the columns `id`, `subscription` and `wishes` from the column `first` on.
+    /// Reads the columns `id`, `subscription` and `wishes`, from the column `first` on.
     fn of(row: &Row, first: usize) -> Self {
         Self { id: row.get(first), subscription: row.get(first + 1), wishes: row.get(first + 2) }
     }
@@ -129,7 +129,8 @@ pub(crate) async fn announce_calls(
     database.query_within(SHORT, "notify devices", statement, parameters).await.map(|_| ())
 }
 
-/// Takes notices that have waited for `after`, for devices that this server can notify. Those of more than a day are removed.
+/// Takes notices that have waited for `after`, for devices that this server can notify. Removes notices that are older
+/// than a day.
 ///
 /// # Errors
 /// If PostgreSQL cannot be reached.

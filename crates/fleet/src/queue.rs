@@ -23,11 +23,11 @@ pub struct Claimed {
     pub attempt: i32,
     /// Where the files are.
     pub repository: Option<String>,
-    /// Where it begins.
+    /// The commit or branch that it begins at.
     pub base: Option<String>,
     /// How far an earlier attempt came on its branch, and which.
     pub head: Option<(String, i64)>,
-    /// Who gave it.
+    /// Owner who submitted it.
     pub owner: Owner,
     /// The queue in which it was.
     pub queue: String,
@@ -39,8 +39,8 @@ pub struct Claimed {
     pub left_usd: Option<f64>,
 }
 
-/// Takes the next job of these queues (none: of all) that may begin, as `claim_job` of the migrations chooses it. None
-/// where none can begin.
+/// Takes the next job of these queues (empty for all) that may begin, as `claim_job` of the migrations chooses it.
+/// `None` if no job can begin.
 pub async fn claim(
     database: &Database,
     worker: &str,
@@ -201,13 +201,13 @@ pub(crate) async fn wait_for_budget(
 /// What became of a conclusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
-    /// It stands.
+    /// The end is recorded.
     Stands,
     /// The lease is lost: it counts for nothing.
     Refused,
 }
 
-/// Ends a job, with the commit that is its result. It stands once, however often it is said.
+/// Ends a job, with the commit that is its result. Repeating the request has no further effect.
 pub async fn settle(
     database: &Database,
     lease: &Lease,
@@ -272,7 +272,8 @@ pub(crate) struct Branch {
     pub(crate) stands: Option<String>,
 }
 
-/// Of the job `id`, where that is over; else of all whose workers have had the time to move them.
+/// Branches of the job `id` if it is over; without an ID, those of all jobs whose workers have had the time to move
+/// them.
 pub(crate) async fn branches(database: &Database, id: Option<&SessionId>) -> Result<Vec<Branch>, FleetError> {
     let statement = "SELECT id, repository, head, head_token, published FROM jobs \
          WHERE published IS DISTINCT FROM head AND repository IS NOT NULL AND head_token IS NOT NULL \
@@ -291,7 +292,7 @@ pub(crate) async fn branches(database: &Database, id: Option<&SessionId>) -> Res
     Ok(rows.iter().map(branch).collect())
 }
 
-/// The branch of a job stands at `head`.
+/// Records that the branch of a job is at `head`.
 pub(crate) async fn published(database: &Database, id: &SessionId, head: &str) -> Result<(), FleetError> {
     let statement = "UPDATE jobs SET published = $2 WHERE id = $1 AND head = $2 AND ended IS NOT NULL";
     let parameters: Parameters<'_> = &[(&id.0, Type::TEXT), (&head, Type::TEXT)];

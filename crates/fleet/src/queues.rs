@@ -33,7 +33,7 @@ pub fn check_worker(name: &str) -> Result<(), FleetError> {
 pub struct QueueAccess {
     /// The queue.
     pub queue: String,
-    /// Who may give it jobs, besides the administrator.
+    /// Owners who may submit jobs to it, in addition to the administrator.
     pub owners: Vec<Owner>,
 }
 

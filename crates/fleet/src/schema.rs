@@ -1,12 +1,12 @@
 //! The tables, and how older ones become those of this program.
 use crate::{database::Database, error::FleetError};
 
-/// One step from older tables to those of this program.
+/// A step from older tables to those of this program.
 struct Migration {
     name: &'static str,
     statements: &'static str,
-    /// The oldest version of a program that can use the tables after it. Its own, unless it only adds what an older
-    /// program can do without.
+    /// The oldest version of a program that can use the tables after it. The same as `version`, unless the step only
+    /// adds what an older program can do without.
     oldest: i32,
 }
 
@@ -35,7 +35,7 @@ const NEWEST: i32 = MIGRATIONS.len() as i32;
 /// The first version whose table of migrations has the column `oldest`. Programs before it refuse all newer tables.
 const FIRST_WITH_OLDEST: i32 = 5;
 
-/// Of the lock that one migrating process holds.
+/// ID of the lock that a migrating process holds.
 const MIGRATION_LOCK_ID: i64 = 0x6861_6674;
 
 /// What a migration came to.
@@ -128,8 +128,8 @@ impl Tables {
 }
 
 async fn tables(database: &Database) -> Result<Tables, FleetError> {
-    // As JSON, because older tables have no column `oldest`. Where it says nothing, only programs that know the version
-    // can use the tables.
+    // As JSON, because older tables have no column `oldest`. Without a value, only programs that know the version can
+    // use the tables.
     let statement = "SELECT coalesce(max(version), 0), \
          coalesce(max(coalesce((to_jsonb(m) ->> 'oldest')::integer, version)), 0) FROM migrations m";
     let rows = database.query("read the version of the tables", statement, &[]).await?;

@@ -18,14 +18,14 @@ impl Slots {
         Self { work: Arc::new(Semaphore::new(jobs)), waiting: Arc::new(Semaphore::new(MAX_WAITING)) }
     }
 
-    /// Waits until there is one. None are refused: nothing closes them.
+    /// Waits until a slot is free. `None` cannot happen: the semaphore is never closed.
     pub async fn take(&self) -> Option<Slot> {
         let work = self.work.clone().acquire_owned().await.ok()?;
         Some(Slot { slots: self.clone(), work: Some(work), waiting: None })
     }
 }
 
-/// One job's.
+/// The slot of a running job.
 pub struct Slot {
     slots: Slots,
     work: Option<OwnedSemaphorePermit>,

@@ -12,7 +12,7 @@ use tokio_postgres::{Row, types::Type};
 
 /// Jobs that are listed.
 const MAX_LISTED_JOBS: i64 = 20;
-/// A worker that was not heard of for so long is not shown, in seconds.
+/// Seconds after which a silent worker is not shown.
 const WORKER_EXPIRY_SECONDS: f64 = 86_400.0;
 
 /// A fleet at one moment.
@@ -20,11 +20,11 @@ const WORKER_EXPIRY_SECONDS: f64 = 86_400.0;
 pub struct Status {
     /// How many jobs stand how, of each owner in each queue.
     pub counts: Vec<JobCount>,
-    /// Who works.
+    /// Workers of the fleet.
     pub workers: Vec<WorkerLine>,
     /// Jobs that were tried too often.
     pub dead: Vec<JobLine>,
-    /// Whose jobs no worker begins.
+    /// Owners and queues whose jobs no worker begins.
     pub paused: Vec<Paused>,
     /// What owners and queues may use, and what they do.
     pub limits: Vec<LimitUsage>,
@@ -35,7 +35,7 @@ pub struct Status {
 /// How many jobs are alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobCount {
-    /// Who gave them.
+    /// Owner who submitted them.
     pub owner: String,
     /// Which workers may take them.
     pub queue: String,
@@ -48,11 +48,11 @@ pub struct JobCount {
 /// A worker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkerLine {
-    /// The one thing that no two have in common.
+    /// A unique ID of the worker's process.
     pub instance: String,
     /// What people call it.
     pub name: String,
-    /// Of its program.
+    /// Version of the worker's program.
     pub version: String,
     /// How long ago it was heard of, in seconds.
     pub seen: f64,

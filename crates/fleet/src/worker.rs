@@ -31,25 +31,25 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// A job that waits for its time, or whose notice was missed, is found so soon.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// A worker that ends waits so long for what it can still say.
+/// Limit for the last reports of a worker that ends.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What a worker is.
 #[derive(Clone)]
 pub struct Settings {
-    /// What people call it; several may be called so.
+    /// The name of the worker; several may have the same one.
     pub name: String,
-    /// Of its program.
+    /// Version of the worker's program.
     pub version: String,
     /// The queues whose jobs it takes; empty: all.
     pub queues: Vec<String>,
-    /// So many jobs at the same time.
+    /// Maximum number of jobs at the same time.
     pub jobs: usize,
-    /// So long a job is its own without a word.
+    /// Time for which a job stays assigned without a renewal.
     pub lease: Duration,
     /// Where mirrors, attempts and prepared work trees lie.
     pub folder: PathBuf,
-    /// With which secrets of queues are decrypted.
+    /// The key that decrypts the secrets of queues.
     pub key: Option<FleetKey>,
     /// Hears what a person should know.
     pub note: Arc<dyn Fn(String) + Send + Sync>,
@@ -57,7 +57,7 @@ pub struct Settings {
 
 /// Works on jobs, once the files and the journal are there.
 pub trait Work: Send + Sync {
-    /// Until the job is over, or until `attempt.leave`.
+    /// Works on the job until it is over, or until `attempt.leave`.
     fn work(&self, attempt: Begun) -> BoxFuture<'static, Ended>;
 
     /// Runs setup commands in a work tree; fails with the reason where they do.
@@ -105,11 +105,11 @@ pub struct Begun {
 pub enum Ended {
     /// The job is over.
     Concluded(Conclusion),
-    /// It did not work; it may later, or elsewhere.
+    /// The attempt failed; another one may succeed, later or on another worker.
     Failed(String),
     /// What budgets leave is too little to begin with.
     OverBudget(String),
-    /// It was told to leave.
+    /// The worker was told to leave the job.
     Left,
 }
 
@@ -185,7 +185,7 @@ async fn register(database: &Database, settings: &Settings) -> Result<String, Fl
 }
 
 impl Worker {
-    /// Its row stays for the lists of jobs that it had, and its silence is too long for the list of workers.
+    /// Marks the worker as gone: its row stays for the lists of its jobs, and the list of workers leaves it out.
     async fn say_farewell(&self) -> Result<(), FleetError> {
         let (statement, instance) = ("UPDATE workers SET seen = 'epoch' WHERE instance = $1", &self.instance);
         self.database.query("leave", statement, &[(instance, Type::TEXT)]).await.map(|_| ())
@@ -238,7 +238,7 @@ impl Worker {
         ended
     }
 
-    /// None where no more jobs are to be taken.
+    /// Awaits `what`; `None` if the worker takes no more jobs.
     async fn unless_over<T>(&self, what: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;

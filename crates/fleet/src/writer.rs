@@ -52,7 +52,8 @@ enum Message {
 }
 
 impl Writer {
-    /// Of the attempt that `lease` is of. `blobs`: where its contents lie. Its task ends with the last clone.
+    /// Writes for the attempt that holds `lease`. `blobs`: the folder of its contents. Its task ends with the last
+    /// clone.
     pub fn new(
         database: Database,
         lease: Arc<Lease>,
@@ -87,7 +88,7 @@ impl Writer {
         let _told_by_sync = self.to.send(line);
     }
 
-    /// Returns when all lines that were taken so far stand in the database, with the contents that they name.
+    /// Returns when all lines that were taken so far are in the database, with the contents that they name.
     ///
     /// Fails where they never will: the lease is lost, or PostgreSQL refuses them.
     pub async fn sync(&self) -> io::Result<()> {
@@ -107,7 +108,7 @@ impl Writer {
         Arc::new(move |session| Arc::new(OfSession { session: session.clone(), writer: writer.clone() }))
     }
 
-    /// Whether the job's session waits for a person, as far as that stands in the database. Told anew with what is written.
+    /// Whether the job's session waits for a person, as far as that is in the database. Told anew with what is written.
     pub fn asks(&self) -> watch::Receiver<bool> {
         self.asks.clone()
     }
@@ -141,10 +142,10 @@ struct Task {
     blobs: PathBuf,
     uploader: Option<Arc<dyn CommitUploader>>,
     storage: OnceCell<Option<Arc<Objects>>>,
-    /// Contents that stand there already.
+    /// Contents that are there already.
     known: HashSet<String>,
     failure: Arc<OnceLock<FleetError>>,
-    /// Of the job's own session: what those below it ask stands there, too.
+    /// Open questions of the job's own session, which include those of its subagents.
     asking: Asking,
     asks: watch::Sender<bool>,
 }
@@ -158,7 +159,7 @@ struct Group {
     /// The turn that each line ends, if it ends one, as [`EndedTurn`] in JSON.
     turns: Vec<Option<String>>,
     contents: Vec<String>,
-    /// Of the job's own session, whether calls wait for a person behind these lines.
+    /// Open questions of the job's own session after these lines.
     asking: Asking,
 }
 
@@ -275,7 +276,7 @@ impl Task {
         });
     }
 
-    /// One that is no longer there when its entry is recorded has been given up by the session as well.
+    /// If the content is gone when its entry is recorded, the session has dropped it, too.
     async fn keep(&mut self, hash: &str) -> Result<(), FleetError> {
         if self.known.contains(hash) {
             return Ok(());

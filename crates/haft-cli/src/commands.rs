@@ -188,7 +188,8 @@ pub(crate) enum Verb {
     Serve(Lazy<ServeArgs>),
     /// Join a served session
     ///
-    /// Shows a session of `haft serve` in this terminal; it goes on when you leave. Example: `haft attach https://haft.example.com`.
+    /// Shows a session of `haft serve` in this terminal; it continues when you leave. Example: `haft attach
+    /// https://haft.example.com`.
     Attach(Lazy<AttachArgs>),
     /// Run a fleet's jobs
     ///

@@ -43,12 +43,12 @@ impl CliContext {
         Ok(Self { app, global })
     }
 
-    /// The same without a word on standard error.
+    /// A context that prints nothing to standard error.
     pub(crate) fn silent(&self) -> Self {
         self.silent_but(notes(true))
     }
 
-    /// The same without a word on standard error; `warn` takes the warnings.
+    /// A context that prints nothing to standard error; `warn` gets the warnings.
     pub(crate) fn silent_but(&self, warn: Warn) -> Self {
         let global = GlobalArgs { quiet: true, ..self.global };
         Self { app: self.app.clone().on_warning(warn), global }
@@ -93,7 +93,7 @@ fn main() -> ExitCode {
     let environment = Environment::of_process();
     // A proxy's password is among the keys.
     Proxy::remember();
-    // In this order: afterwards only root may write to what it shows of itself. Where it cannot be done, the keys stay
+    // In this order: afterwards only root may write to what it shows of itself. If it cannot be done, the keys stay
     // where they are.
     hide_keys().ok();
     haft_process::keep_memory_private().ok();
@@ -123,7 +123,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// One session needs one thread, and starts sooner with it.
+/// Builds the runtime: a command with one session needs one thread, and starts sooner with it.
 fn runtime(cli: &Cli) -> std::io::Result<tokio::runtime::Runtime> {
     match cli.command {
         Some(Verb::Serve(_) | Verb::Worker(_)) => commands::serve::runtime(),
@@ -131,7 +131,7 @@ fn runtime(cli: &Cli) -> std::io::Result<tokio::runtime::Runtime> {
     }
 }
 
-/// Where it was replaced since, the system still has the one that runs.
+/// The path of this program. If the file was replaced, the system still has the running one.
 pub(crate) fn own_program() -> PathBuf {
     let found = std::env::current_exe().ok().filter(|program| program.exists());
     found.unwrap_or_else(|| PathBuf::from("/proc/self/exe"))
@@ -165,7 +165,8 @@ async fn dispatch(typed: Cli, cli: &CliContext) -> Result<Exit, Failure> {
     }
 }
 
-/// A person who goes on with a session or shows an image speaks to a model, in however few words.
+/// Refuses a prompt that looks like a misspelled command. With `--continue`, `--session` or `--image`, any words are a
+/// prompt.
 fn refuse_command(words: &[String], turn: &args::TurnArgs) -> Result<(), Failure> {
     if turn.newest || turn.session.is_some() || !turn.image.is_empty() {
         return Ok(());
@@ -203,7 +204,7 @@ fn log_to_stderr(cli: &Cli) {
         2 => LevelFilter::DEBUG,
         _ => LevelFilter::TRACE,
     };
-    // Only our own words: what libraries log may hold what was sent.
+    // Only Haft's own log lines: those of libraries may hold what was sent.
     let ours = Targets::new().with_target("haft", level);
     let printed = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     tracing_subscriber::registry().with(printed).with(ours).init();

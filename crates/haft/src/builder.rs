@@ -93,8 +93,8 @@ impl Haft {
 }
 
 impl Builder {
-    /// Asks this model, as `PROVIDER/MODEL`: `openai/gpt-5-mini`, `anthropic/claude-sonnet-4-5`, `ollama/qwen3`. Its key
-    /// comes from the vendor's variable, its address from the vendor's other one where that is set.
+    /// Asks this model, as `PROVIDER/MODEL`: `openai/gpt-5-mini`, `anthropic/claude-sonnet-4-5`, `ollama/qwen3`. The
+    /// key comes from the vendor's key variable, the address from its address variable if that is set.
     #[cfg(feature = "http")]
     pub fn model(self, spec: impl Into<String>) -> Self {
         Self { model: Some(spec.into()), ..self }
@@ -163,7 +163,7 @@ impl Builder {
     }
 
     /// Adds the tools of an MCP server that is a program. It starts with the first turn, and its tools are called
-    /// `mcp__NAME__TOOL`. Where it cannot be started, its tools are missing, and [`Builder::on_mcp_note`] hears why.
+    /// `mcp__NAME__TOOL`. If it cannot be started, its tools are missing, and [`Builder::on_mcp_note`] is told why.
     #[cfg(feature = "mcp")]
     pub fn mcp_program<S: Into<String>>(
         self,
@@ -224,8 +224,8 @@ impl Builder {
         Self { mode: Some(mode), ..self }
     }
 
-    /// Answers calls that ask for an approval, in every turn of the agent's sessions. Called on a thread of the runtime, so it
-    /// must not block for long. Where it panics, the call is refused.
+    /// Answers calls that ask for an approval, in every turn of the agent's sessions. Called on a thread of the
+    /// runtime, so it must not block for long. If it panics, the call is refused.
     pub fn approve(mut self, approve: impl Fn(&Approval) -> Answer + Send + Sync + 'static) -> Self {
         self.responder.approve = Some(Arc::new(approve));
         self
@@ -252,9 +252,9 @@ impl Builder {
         Self { place: Place::Memory, ..self }
     }
 
-    /// Lets commands work in a view of the workspace, without network and keys, where the system can do that (Linux): what
-    /// they changed is judged before it is real, and can be undone. Else they run as the program's own would, once they
-    /// are allowed.
+    /// Lets commands work in a view of the workspace, without network and keys, where the system can do that (Linux):
+    /// what they changed is judged before it is real, and can be undone. On other systems allowed commands run like any
+    /// other process of the program.
     pub fn confine_commands(self, access: CommandAccess) -> Self {
         Self { commands: Some(access), ..self }
     }
@@ -263,8 +263,9 @@ impl Builder {
     /// machine is asked how much its model takes in.
     ///
     /// # Errors
-    /// Fails if there is no model or no key for it, if something given is not a tool or not a dialect, if two agents have
-    /// one name, if the window is 0, if the workspace is not a folder, and if there is no place for sessions.
+    /// Fails if there is no model or no key for it, if something given is not a tool or not a dialect, if an agent has no
+    /// name or that of another one, or names a tool that is not there, if the window is 0, if the workspace is not a folder,
+    /// and if there is no place for sessions outside of it.
     pub async fn build(mut self) -> Result<Haft> {
         if let Some(error) = self.no_tool.take() {
             return Err(error);

@@ -71,8 +71,8 @@ impl CallContext {
         Self { call_seconds: seconds, ..self }
     }
 
-    /// Lets work go on in the background, and calls `ended` when some of it has ended. Without this, a call waits for the
-    /// work that it began, and gives its result.
+    /// Lets work continue in the background, and calls `ended` when some of it has ended. Without this, a call waits
+    /// for the work that it began, and gives its result.
     pub fn on_end(self, ended: impl Fn(TaskId, ToolResult) + Send + Sync + 'static) -> Self {
         let tell = move |fact| {
             if let Fact::TaskEnded { task: job, result } = fact {

@@ -26,7 +26,8 @@ impl Environment {
         haft_providers::Variables::new(self.0.clone())
     }
 
-    /// The person's state folder, by the XDG rules: `HAFT_HOME`, else `haft` in the folder for data.
+    /// The person's state folder, by the XDG rules: `HAFT_HOME`, otherwise `haft` in the folder for data. Absolute: the
+    /// current folder may change.
     pub(crate) fn home(&self) -> Result<PathBuf> {
         let person = || self.get("HOME").map(PathBuf::from).or_else(std::env::home_dir);
         let data = self.get("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());

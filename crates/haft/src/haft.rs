@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 /// An agent that is ready to work. Cheap to clone.
 ///
 /// [`Haft::builder`] makes one. A turn that runs when the program's runtime ends is cut off as by a crash, and
-/// [`Haft::resume`] goes on with it; [`Haft::close`] ends it in order.
+/// [`Haft::resume`] continues it; [`Haft::close`] ends it in order.
 #[derive(Clone)]
 pub struct Haft {
     pub(crate) engine: Engine,
@@ -19,7 +19,7 @@ impl Haft {
     /// Opens a new session.
     ///
     /// # Errors
-    /// Fails if its journal cannot be made, the place for sessions lies in the workspace, or no Tokio runtime is there.
+    /// Fails if its journal cannot be made, [`Haft::close`] was called, or no Tokio runtime is there.
     ///
     /// # Panics
     /// Where the runtime was built without `enable_all`.
@@ -41,10 +41,10 @@ impl Haft {
         Ok(self.engine.create(agent)?.answered_by(self.responder.clone()))
     }
 
-    /// Opens a session that exists, by its name or the beginning of it, with the agent that it had last. What a crash left
-    /// half-done is put in order first. Where another process has it open, that one is joined, with what that process
-    /// has: its model, its tools, its policy. Where the session's last handle is gone while its turn still runs, this
-    /// waits for the end of that turn.
+    /// Opens a session that exists, by its name or the beginning of it, with the agent that it had last. What a crash
+    /// left half-done is put in order first. Where another process has it open, that one is joined, with what that
+    /// process has: its model, its tools, its policy. If the session's last handle is gone while its turn still runs,
+    /// this gives another one.
     ///
     /// # Errors
     /// Fails if there is no such session, its journal cannot be read, it works in another workspace, its agent is not one
@@ -131,7 +131,7 @@ impl Haft {
     }
 
     /// Interrupts every session and waits until nothing of them is alive, but for functions that block and do not look at
-    /// [`ToolContext::cancel`](crate::ToolContext::cancel).
+    /// [`ToolContext::cancel`](crate::ToolContext::cancel). No more sessions can be opened.
     pub async fn close(&self) {
         self.engine.shut_down().await;
     }

@@ -35,8 +35,8 @@
 //!
 //! # Where things are
 //!
-//! - Sessions lie in the person's state folder, where the binary `haft` has its own: `haft sessions list` shows them, and
-//!   [`Haft::resume`] opens them again. [`Builder::in_memory`] keeps nothing.
+//! - Sessions are stored in the user's state folder, like those of the binary `haft`: `haft sessions list` shows them,
+//!   and [`Haft::resume`] opens them again. [`Builder::in_memory`] keeps nothing.
 //! - Keys come from the vendor's variable (`OPENAI_API_KEY`). The environment is read by [`Builder::build`] and nowhere
 //!   else.
 //! - Tools without effects run unasked. Effects are judged by [`Builder::policy`]; what it asks is answered by

@@ -75,7 +75,7 @@ fn known(name: &str) -> Result<&'static Dialect> {
 }
 
 impl Builder {
-    /// The provider that was given, else the model that was named.
+    /// The provider that was given, otherwise the model that was named.
     pub(crate) async fn open_model(&self, environment: &Environment) -> Result<Model> {
         let model = match &self.provider {
             Some(provider) => Model::plain(self.model.as_deref().unwrap_or("own/provider"), provider.clone()),

@@ -48,7 +48,7 @@ impl SharedRegistry {
         Ok(())
     }
 
-    /// Removes the tool of this name, if there is one. Calls that run it go on.
+    /// Removes the tool of this name, if there is one. Calls that run it continue.
     pub fn remove(&self, name: &str) {
         self.change(|tools| *tools = std::mem::take(tools).without(name));
     }

@@ -8,7 +8,8 @@ use haft_core::{
 use serde_json::{Map, Value};
 use std::{fmt, path::PathBuf, sync::Arc};
 
-/// What the loop works with. The same one serves any number of runs, for an agent and for those below it.
+/// The model, the tools and the limits of the loop. One value serves any number of runs, of an agent and of its
+/// subagents.
 #[derive(Clone)]
 pub struct ToolLoop {
     /// Whom it asks.
@@ -32,7 +33,7 @@ pub struct ToolLoop {
 }
 
 impl ToolLoop {
-    /// Asks `model` of `provider` with no tools, 20 iterations, and the current folder.
+    /// Asks `model` of `provider` with no tools, 20 iterations, the current folder, and results as long as those of a session.
     pub fn new(provider: impl Provider + 'static, model: impl Into<String>) -> Self {
         Self {
             provider: Arc::new(provider),
@@ -48,12 +49,12 @@ impl ToolLoop {
     }
 }
 
-/// Messages of a caller, with the system prompt that stands before them.
+/// Messages of a caller, with the system prompt that is before them.
 #[derive(Clone, Debug, Default)]
 pub struct Conversation {
     /// The system prompt; empty for none.
     pub system: String,
-    /// What was said so far. Each call has exactly one result, in call order.
+    /// The conversation so far. Each call has exactly one result, in call order.
     pub messages: Vec<Message>,
 }
 
@@ -86,7 +87,7 @@ pub struct ToolLoopResult {
     /// Whether the loop ended at [`ToolLoop::max_iterations`] while the model still called tools, so that it never read the
     /// last results.
     pub reached_limit: bool,
-    /// The conversation with all that was added, to go on from.
+    /// The conversation with all that was added, to continue from.
     pub messages: Vec<Message>,
     /// Tokens of all replies, as far as the provider reported them.
     pub usage: Usage,
@@ -99,8 +100,8 @@ pub struct ToolLoopResult {
 pub struct ToolLoopError {
     /// What failed.
     pub error: Error,
-    /// What was done before that: [`run_tool_loop`] goes on from its messages, in a [`Conversation`] with the same system prompt,
-    /// and repeats no call. A reply that broke off is not among them.
+    /// What was done before that: [`run_tool_loop`] continues from its messages, in a [`Conversation`] with the same
+    /// system prompt, and repeats no call. A reply that broke off is not among them.
     pub so_far: ToolLoopResult,
 }
 
@@ -127,12 +128,12 @@ impl From<ToolLoopError> for Error {
 /// place.
 ///
 /// Nothing is journaled. Files that a call declares to write are changed when it has succeeded, as in a session. A call
-/// that fails is an error for the model. One that goes on in the background is waited for. Dropping the future stops
+/// that fails is an error for the model. One that continues in the background is waited for. Dropping the future stops
 /// the loop and the call that runs.
 ///
 /// # Errors
-/// Fails if the model cannot be asked or breaks off, and if the workspace is not a folder. The error has the conversation up
-/// to then.
+/// Fails if the model cannot be asked, breaks off or answers nothing, and if the workspace is not a folder. The error has the
+/// conversation up to then.
 pub async fn run_tool_loop(
     config: &ToolLoop,
     messages: impl Into<Conversation>,
@@ -196,7 +197,7 @@ impl Run<'_> {
     }
 }
 
-/// One whole reply.
+/// Asks the model and collects one whole reply.
 async fn ask(config: &ToolLoop, tools: &Registry, system: &str, messages: &[Arc<Message>]) -> Result<Reply> {
     let mut deltas = config.provider.stream(Request {
         model: config.model.clone(),

@@ -13,7 +13,7 @@ pub enum AddressError {
     /// It cannot be parsed.
     #[error("`{0}` is not an address")]
     Invalid(String),
-    /// It is neither encrypted nor on this machine, or an encrypted address leads there.
+    /// The address is neither encrypted nor on this machine, or an encrypted address redirects to it.
     #[error("`{0}` is not an HTTPS address")]
     NotEncrypted(String),
 }

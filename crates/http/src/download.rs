@@ -15,7 +15,7 @@ const MAX_REDIRECTS: usize = 5;
 /// A file to fetch, as the server has it: nothing is decompressed.
 #[derive(Clone, Debug)]
 pub struct Download {
-    /// Where it is.
+    /// The address to download from.
     pub address: Address,
     /// Maximum size in bytes.
     pub max_bytes: u64,

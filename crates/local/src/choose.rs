@@ -54,8 +54,8 @@ impl Chooser {
         Self { draw, grammar: None }
     }
 
-    /// From now on only what this GBNF text allows, of which `written` has been written already. False where the
-    /// grammar is no grammar or does not allow `written`: then nothing is held to it.
+    /// From now on, chooses only tokens that this GBNF grammar allows; `written` was already written. Returns false,
+    /// and stays unconstrained, if the grammar is invalid or does not allow `written`.
     pub(crate) fn bind(&mut self, model: &LlamaModel, grammar: &str, written: &[LlamaToken]) -> bool {
         self.grammar = LlamaSampler::grammar(model, grammar, "root").ok();
         for token in written {

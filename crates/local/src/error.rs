@@ -7,7 +7,7 @@ pub enum LocalError {
     /// The file is not there, or cannot be read.
     #[error("cannot read the model file `{path}`: {source}")]
     Unreadable {
-        /// As it was given.
+        /// Path that was given.
         path: PathBuf,
         /// The system's words.
         source: std::io::Error,
@@ -15,7 +15,7 @@ pub enum LocalError {
     /// The file does not begin as a GGUF file does.
     #[error("`{path}` is not a GGUF file: it begins with {found:?}, not with \"GGUF\"")]
     NotGguf {
-        /// As it was given.
+        /// Path that was given.
         path: PathBuf,
         /// Its first four bytes, as text.
         found: String,
@@ -23,7 +23,7 @@ pub enum LocalError {
     /// The header makes no sense.
     #[error("the header of `{path}` cannot be read: {problem}")]
     Header {
-        /// As it was given.
+        /// Path that was given.
         path: PathBuf,
         /// What is wrong and where.
         problem: String,
@@ -31,7 +31,7 @@ pub enum LocalError {
     /// The file is shorter than its own header says, as after a download that broke off.
     #[error("`{path}` is cut off: it has {actual} bytes, its header asks for {expected}")]
     Truncated {
-        /// As it was given.
+        /// Path that was given.
         path: PathBuf,
         /// Bytes that the header asks for.
         expected: u64,
@@ -41,7 +41,7 @@ pub enum LocalError {
     /// llama.cpp refused the file, or there is too little memory for it.
     #[error("cannot load `{path}`: {problem}")]
     Load {
-        /// As it was given.
+        /// Path that was given.
         path: PathBuf,
         /// llama.cpp's words.
         problem: String,

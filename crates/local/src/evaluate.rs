@@ -61,7 +61,7 @@ impl<'model> Evaluator<'model> {
             .with_n_ubatch(BATCH as u32)
             .with_n_threads(threads)
             .with_n_threads_batch(threads)
-            // Else the cache of models with a sliding window (Gemma) cannot be cut back to a common beginning.
+            // Otherwise the cache of models with a sliding window (Gemma) cannot be cut back to a common beginning.
             .with_swa_full(true);
         let context = model.new_context(backend, parameters).map_err(|error| error.to_string())?;
         let room = context.n_ctx() as usize;
@@ -69,8 +69,8 @@ impl<'model> Evaluator<'model> {
         Ok(Self { context, held: Vec::new(), room, cache })
     }
 
-    /// Reads `prompt`, as far as it differs from what was read before. `fixed`: so many of its first tokens will
-    /// come back in other conversations. `wanted` is asked between batches.
+    /// Reads `prompt`, as far as it differs from what was read before. `fixed`: number of first tokens that other
+    /// conversations will begin with, too. `wanted` is asked between batches.
     pub(crate) fn read(
         &mut self,
         prompt: &[LlamaToken],

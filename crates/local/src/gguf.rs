@@ -20,11 +20,11 @@ pub struct Header {
     pub context_tokens: Option<u64>,
     /// How a conversation becomes one text, in Jinja.
     pub template: Option<String>,
-    /// How many numbers the model consists of. Of the first part only where the file is one of several.
+    /// Number of parameters; of the first part alone if the model consists of several files.
     pub parameters: u64,
     /// Whether more files belong to the model.
     pub split: bool,
-    /// Bytes that the file must have at least; `None` where a tensor's type is unknown to us.
+    /// Bytes that the file must have at least; `None` if a tensor's type is unknown to us.
     pub file_bytes: Option<u64>,
 }
 
@@ -194,8 +194,8 @@ fn width(kind: u64) -> io::Result<usize> {
     }
 }
 
-/// Bytes of so many numbers of a tensor type: (numbers in a block, bytes of a block) from ggml's type table
-/// (`ggml.h` and `ggml-common.h` of llama-cpp-sys-2 0.1.161).
+/// Bytes of this many numbers of a tensor type: (numbers in a block, bytes of a block) from ggml's type table (`ggml.h`
+/// and `ggml-common.h` of llama-cpp-sys-2 0.1.161).
 fn tensor_bytes(kind: u64, elements: u64) -> Option<u64> {
     let (numbers, bytes) = match kind {
         0 => (1, 4),      // F32

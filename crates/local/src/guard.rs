@@ -1,4 +1,4 @@
-//! A stop for models that say the same thing for ever.
+//! A stop for models that say the same thing forever.
 
 /// Repetitions that are one too many.
 const MAX_REPEATS: usize = 4;

@@ -1,9 +1,9 @@
 //! A model in this process: any GGUF file that llama.cpp can load, as a [`Provider`].
 //!
-//! A request becomes one text by the model's own chat template. The model continues it token by token, and what
-//! it writes comes out as deltas. Where it calls a tool, a grammar made from the tool's JSON Schema leaves it no
-//! way to write a malformed call. Models below about a billion parameters get *small mode*: worked examples
-//! in place of a list of tools.
+//! A request becomes one text by the model's own chat template. The model continues it token by token, and what it
+//! writes comes out as deltas. If it calls a tool, a grammar made from the tool's JSON Schema leaves it no way to write
+//! a malformed call. Models below about a billion parameters get *small mode*: worked examples in place of a list of
+//! tools.
 //!
 //! Read in this order: `prompt` (what the model is told), `small` and `tagged` (how its reply is read),
 //! `reply` (the loop), `evaluate` (llama.cpp), `worker` (the thread), and
@@ -46,7 +46,7 @@ const DEFAULT_CONTEXT: u32 = 8_192;
 /// How a model is run. The default suits a shared machine and gives the same answer every time.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Threads that compute. `None`: 1 on one or two cores, else one less than there are.
+    /// Threads that compute. `None`: 1 on one or two cores, otherwise one less than there are.
     pub threads: Option<usize>,
     /// The longest conversation, in tokens, at most what the model was trained for. `None`: 8,192.
     pub context_tokens: Option<u32>,

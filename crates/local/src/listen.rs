@@ -23,7 +23,7 @@ pub(crate) struct Parsed {
 /// Whether a grammar holds from here on.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) enum Bond {
-    /// As before.
+    /// The grammar holds or not, as before.
     #[default]
     Unchanged,
     /// A call has begun, and this much of it has been written.

@@ -1,4 +1,4 @@
-//! Model files by name: which there are, where they lie, how they get there.
+//! Finds and fetches model files by name.
 use crate::pull::{self, PullError};
 use std::path::{Path, PathBuf};
 
@@ -10,21 +10,21 @@ pub use crate::{
 /// The name of the model to try things out with: small, free, and able to follow worked examples.
 pub const DEFAULT: &str = "smollm2-135m";
 
-/// No file for a name.
+/// Why there is no file for a name.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum FindError {
-    /// It is known but not there.
+    /// The model is known, but its file is missing.
     #[error("the model `{name}` is not on this machine: there is no `{path}`")]
     NotPulled {
-        /// As [`known`] has it.
+        /// Name, as in [`known`].
         name: String,
-        /// Where it would lie.
+        /// The path that was expected.
         path: PathBuf,
     },
-    /// Neither a file nor a name that is known.
+    /// The name is neither a file nor a known model.
     #[error("there is no model `{name}`: neither a file nor one of {known}")]
     Unknown {
-        /// As it was given.
+        /// Name that was given.
         name: String,
         /// All names, with commas.
         known: String,
@@ -59,8 +59,8 @@ fn pulled(file: &str, folder: &Path) -> Option<PathBuf> {
 
 /// Gets the file of a known model into `folder` and gives its path. Fetches nothing where the file is there already.
 ///
-/// Blocks. Uses the programs `curl` and `python3` where a source needs them. A download that broke off goes on
-/// where it stopped. The SHA-256 is checked, also of a file that is there: one with another hash is replaced, and what
+/// Blocks. Uses the programs `curl` and `python3` where a source needs them. A download that broke off continues where
+/// it stopped. The SHA-256 is checked, also of a file that is there: one with another hash is replaced, and what
 /// arrives with another hash is deleted. The programs get `environment` and no other.
 pub fn pull(
     name: &str,

@@ -7,7 +7,7 @@ use haft_core::{Delta, StopReason};
 pub(crate) struct Plain {
     /// What a call begins with; empty where a call is a whole reply that begins with `{` or `[`.
     sign: String,
-    /// The end of what was said, which may be the beginning of the sign.
+    /// The end of the text, which may be the beginning of `sign`.
     tail: String,
     /// Whether a call may begin here.
     is_free: bool,
@@ -18,7 +18,7 @@ impl Plain {
         Self { sign: sign.to_owned(), tail: String::new(), is_free: true }
     }
 
-    /// What stands behind the sign, if it has come.
+    /// The text behind the sign, if it has come.
     fn begun(&mut self) -> Option<String> {
         if self.sign.is_empty() {
             return self.begun_bare();
@@ -68,7 +68,7 @@ impl Listen for Plain {
 mod tests {
     use super::*;
 
-    /// A sign, the pieces of a text, and where calls begin with what stands behind the sign.
+    /// A sign, the pieces of a text, and where calls begin with the text behind the sign.
     type Row<'a> = (&'a str, &'a [&'a str], &'a [(usize, &'a str)]);
 
     fn bonds(sign: &str, pieces: &[&str]) -> Vec<(usize, String)> {

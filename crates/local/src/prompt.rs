@@ -32,7 +32,7 @@ pub(crate) enum Dialect {
 /// All that is needed to make one reply.
 pub(crate) struct Prompt {
     pub(crate) text: String,
-    /// So many bytes of the text come back in every conversation with this system prompt and these tools.
+    /// Number of first bytes of the text that every conversation with this system prompt and these tools begins with.
     pub(crate) fixed: usize,
     /// Holds from the first token.
     pub(crate) grammar: Option<String>,

@@ -15,7 +15,7 @@ use std::{
 /// How often [`Progress`] is told.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How far a download is.
+/// Progress of a download.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
     /// Where the file comes from: a host or a package.
@@ -26,13 +26,13 @@ pub struct Progress {
     pub total: Option<u64>,
 }
 
-/// Why there is no file.
+/// Why a model file could not be fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum PullError {
-    /// Nothing is known by this name.
+    /// There is no model of this name.
     #[error("there is no model `{name}` to pull, only {known}")]
     Unknown {
-        /// As it was given.
+        /// Name that was given.
         name: String,
         /// All names, with commas.
         known: String,
@@ -40,9 +40,9 @@ pub enum PullError {
     /// Every source failed.
     #[error("cannot get the model `{name}`: {}", .problems.join("; "))]
     NoSource {
-        /// As [`crate::models::known`] has it.
+        /// Name, as in [`crate::models::known`].
         name: String,
-        /// One for each source, in the order in which they were tried.
+        /// A problem for each source, in the order in which they were tried.
         problems: Vec<String>,
     },
     /// The models folder cannot be written.
@@ -101,7 +101,7 @@ impl Source<'_> {
         }
     }
 
-    /// Leaves the whole file, or as much as came, in `part`.
+    /// Downloads the file to `part`; what has arrived stays there after a failure.
     fn fetch(
         &self,
         model: &CatalogModel,
@@ -127,7 +127,7 @@ impl Source<'_> {
     }
 }
 
-/// With this environment and no other.
+/// A command with this environment, which inherits no other variable.
 fn program(name: &str, environment: &[(String, String)]) -> Command {
     let mut command = Command::new(name);
     command.env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
@@ -192,15 +192,15 @@ fn pip(
     joined.flush().map_err(shown)
 }
 
-/// So much of what a program complains is kept: the end.
+/// Bytes that are kept of a program's standard error: its end.
 const COMPLAINT: usize = 16 << 10;
 
-/// Runs a program to its end; its last line of complaint is the problem.
+/// Runs a program to its end. The last line of its standard error is the problem.
 fn run(mut command: Command, name: &str, tick: &mut dyn FnMut()) -> Result<(), String> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("cannot run `{name}`: {error}"))?;
     let stderr = child.stderr.take();
-    // Read while it runs: it would stop where a full pipe takes no more.
+    // Standard error is read while the program runs, which would stop at a full pipe.
     let words = thread::spawn(move || stderr.map(end_of).unwrap_or_default());
     while child.try_wait().map_err(|error| error.to_string())?.is_none() {
         tick();
@@ -244,7 +244,7 @@ fn bytes_in(folder: &Path) -> u64 {
     bytes.sum()
 }
 
-/// A file that is not what was expected is removed, else it would be gone on with the next time.
+/// Checks the hash, and removes a file with another one: the next download would continue it.
 fn check(part: &Path, model: &CatalogModel) -> Result<(), String> {
     let checked = check_content(part, model);
     if checked.is_err() {
@@ -265,7 +265,7 @@ fn check_content(part: &Path, model: &CatalogModel) -> Result<(), String> {
     crate::read_header(part).map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// Of the whole file, in lower-case hexadecimal.
+/// SHA-256 of the whole file, in lower-case hexadecimal.
 fn sha256(path: &Path) -> io::Result<String> {
     let (mut file, mut hash) = (File::open(path)?, Sha256::new());
     let mut piece = vec![0; 1 << 20];
@@ -318,7 +318,7 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", "echo first >&2; echo the reason >&2; exit 3"]);
         assert_eq!(run(command, "sh", &mut || {}), Err("`sh` failed: the reason".into()));
-        // More than a pipe holds.
+        // The output is larger than a pipe.
         let mut command = Command::new("sh");
         command
             .args(["-c", "head -c 1000000 /dev/zero | tr '\\0' x >&2; echo >&2; echo the end >&2; exit 3"]);

@@ -35,7 +35,7 @@ enum End {
     ByItself,
     /// The limit on the output, or the end of the context.
     CutOff,
-    /// The same words again and again.
+    /// The reply repeats the same words.
     Loop,
 }
 
@@ -132,7 +132,7 @@ impl Speaker<'_> {
         }
     }
 
-    /// Where a grammar allows it, the grammar is at its end.
+    /// If a grammar allows it, the grammar is at its end.
     fn end_token(&self) -> LlamaToken {
         self.model.vocab().eos()
     }

@@ -23,7 +23,7 @@ pub(crate) fn is_sound(file: &Path) -> bool {
     hex::encode(Sha256::digest(bytes)) == expected
 }
 
-/// Loads a state that holds exactly these tokens. On failure the context is in an unknown state.
+/// Loads a state that holds exactly these tokens. If this fails, the context is in an unknown state.
 pub(crate) fn load(
     context: &mut LlamaContext<'_>,
     sequence: i32,

@@ -1,7 +1,7 @@
 //! Calls as large models write them, told from the text around them while it comes.
 //!
-//! Two forms: Hermes and Qwen wrap a JSON object in `<tool_call>` and `</tool_call>`, Llama 3 answers with the
-//! bare object. Thinking stands between `<think>` and `</think>`.
+//! Two forms: Hermes and Qwen wrap a JSON object in `<tool_call>` and `</tool_call>`, Llama 3 answers with the bare
+//! object. Thinking is between `<think>` and `</think>`.
 use crate::listen::{Bond, Listen, Parsed};
 use haft_core::{CallId, Delta, StopReason};
 use serde_json::Value;
@@ -194,7 +194,8 @@ impl Body {
         Some(rest[CALL_END.len()..].to_owned())
     }
 
-    /// Whether it was a call. One whose beginning was not understood is read as a whole, or given as text.
+    /// Ends a call; returns whether it was one. A call whose beginning was not understood is read as a whole, or given
+    /// as text.
     fn settle(self, index: usize, deltas: &mut Vec<Delta>) -> bool {
         if self.passed.is_some() {
             return true;

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 /// Files that are opened in addition to those that a change is about.
 const MAX_DEPENDENTS: usize = 20;
 
-/// Of each edited file: where the lines stand afterwards that are still there.
+/// For each edited file: the new line numbers of the lines that are still there.
 type KeptLines = BTreeMap<PathBuf, BTreeMap<usize, usize>>;
 
 type Texts = Vec<(PathBuf, Option<String>)>;
@@ -109,8 +109,8 @@ fn line_after(diagnostic: &Diagnostic, kept: &KeptLines, workspace: &Path) -> Op
     }
 }
 
-/// What is only in `after`, and what is only in `before`, each of which stands with its line after the edits. The same text is
-/// the same diagnostic, whatever the line.
+/// Returns diagnostics that are only in `after`, and those only in `before`, whose lines are those after the edits. The
+/// same text is the same diagnostic, on whatever line.
 fn difference(
     before: Vec<(Option<usize>, Diagnostic)>,
     after: Vec<Diagnostic>,
@@ -119,7 +119,7 @@ fn difference(
     let is_same = |a: &Diagnostic, b: &Diagnostic| {
         (&a.path, a.severity, &a.message) == (&b.path, b.severity, &b.message)
     };
-    // Of several that are alike the one on the same line is the same.
+    // If several have the same text, those on the same line are matched first.
     for is_line_same in [true, false] {
         added.retain(|new| {
             let is_it = |(line, old): &(Option<usize>, Diagnostic)| {

@@ -17,7 +17,7 @@ use tokio::{
 
 /// Where messages to a server go, and who waits for an answer.
 pub(crate) struct Connection {
-    /// Without a limit: were reading to wait for writing, a server that waits for us to read would never go on.
+    /// Without a limit: were reading to wait for writing, a server that waits for us to read would never continue.
     outgoing: mpsc::UnboundedSender<Vec<u8>>,
     /// `None` once nothing more can be read.
     waiting: Mutex<Option<HashMap<i64, oneshot::Sender<Reply>>>>,
@@ -28,7 +28,7 @@ pub(crate) struct Connection {
 pub(crate) type Reply = Result<Value, Value>;
 
 impl Connection {
-    /// Also returns what has to be written: see [`write`].
+    /// Also returns the receiver of messages to write: see [`write`].
     pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<Vec<u8>>) {
         let (outgoing, messages) = mpsc::unbounded_channel();
         (Self { outgoing, waiting: Mutex::new(Some(HashMap::new())), next: AtomicI64::new(1) }, messages)

@@ -30,7 +30,7 @@ pub(crate) fn changed_lines(before: &str, after: &str) -> (BTreeSet<u32>, BTreeS
     (lines(ChangeTag::Delete), lines(ChangeTag::Insert))
 }
 
-/// Where the lines of `before` stand in `after` that are still there, each counted from 1.
+/// Where the lines of `before` are in `after` that are still there, each counted from 1.
 pub(crate) fn kept_lines(before: &str, after: &str) -> BTreeMap<usize, usize> {
     let diff = TextDiff::from_lines(before, after);
     let kept =
@@ -54,8 +54,8 @@ fn own_name(name: &str) -> &str {
     name.rsplit(['.', ':']).next().unwrap_or(name)
 }
 
-/// At most `most` files of `workspace` that the server is for and that hold one of `names` as a word; those first that hold most
-/// of them.
+/// Returns up to `most` files of `workspace` that the server handles and that have one of `names` as a word; first
+/// those with most of them.
 pub(crate) fn files(
     server: &LanguageServer,
     workspace: &Path,

@@ -165,7 +165,7 @@ impl Heard {
     }
 }
 
-/// Those that can be read: one that cannot leaves the others.
+/// Reads diagnostics, and skips those that are invalid.
 pub(crate) fn diagnostics(items: &Value) -> Vec<Diagnostic> {
     let items = items.as_array().into_iter().flatten();
     items.filter_map(|item| serde_json::from_value(item.clone()).ok()).collect()

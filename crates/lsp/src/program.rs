@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Returns where `command` lies: in a folder of `PATH`, or there if it is an absolute path. A program that lies in the workspace,
-/// or that a link leads to there, is not found.
+/// Returns where `command` lies: in a folder of `PATH`, or there if it is an absolute path. A program that is in the
+/// workspace, or that a link leads to there, is not found.
 pub(crate) fn find(command: &str, environment: &[(String, String)], workspace: &Path) -> Option<PathBuf> {
     let command = Path::new(command);
     let is_usable = |path: &PathBuf| {

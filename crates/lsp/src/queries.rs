@@ -28,7 +28,7 @@ const TOOL_TIMEOUT: Duration = Duration::from_secs(45);
 /// Files that a server is given before it is asked for uses of a symbol. Beyond that it has to know them by itself.
 const MAX_USERS: usize = 500;
 
-/// A symbol where it stands in a file.
+/// A symbol where it is in a file.
 #[derive(Clone, Debug)]
 pub struct Occurrence {
     /// Absolute, links followed.
@@ -57,7 +57,7 @@ pub struct Defined {
     pub first: usize,
     /// Its last line.
     pub last: usize,
-    /// How many others it lies in.
+    /// How many others it is in.
     pub depth: usize,
     /// The line with its name, without blanks around it.
     pub text: String,
@@ -67,7 +67,7 @@ impl LanguageServers {
     /// Where the symbol is defined, in the order of paths and lines.
     ///
     /// # Errors
-    /// Fails if no server answers, or the symbol does not stand there.
+    /// Fails if no server answers, or the symbol is not there.
     pub async fn definitions(&self, at: &Occurrence) -> Result<Vec<Place>, LspError> {
         let found: Option<GotoDefinitionResponse> =
             self.ask_at(at, "textDocument/definition", json!({})).await?;
@@ -88,17 +88,18 @@ impl LanguageServers {
     /// Where the symbol is used, its definition included, in the order of paths and lines.
     ///
     /// # Errors
-    /// As [`LanguageServers::definitions`].
+    /// Fails as [`LanguageServers::definitions`] does.
     pub async fn references(&self, at: &Occurrence) -> Result<Vec<Place>, LspError> {
         let more = json!({"context": {"includeDeclaration": true}});
         let found: Option<Vec<Location>> = self.ask_at_all(at, "textDocument/references", more).await?;
         Ok(self.places(found.unwrap_or_default()).await)
     }
 
-    /// What every file becomes if the symbol gets the name `new_name`. Nothing is written.
+    /// Returns the new text of each file if the symbol gets the name `new_name`. Writes nothing.
     ///
     /// # Errors
-    /// As [`LanguageServers::definitions`]; also if the server finds the name impossible, or if files would be made or moved.
+    /// Fails as [`LanguageServers::definitions`] does; also if the server finds the name impossible, or if files would
+    /// be made or moved.
     pub async fn rename(&self, at: &Occurrence, new_name: &str) -> Result<Vec<FileEdit>, LspError> {
         let method = "textDocument/rename";
         let found: Option<WorkspaceEdit> = self.ask_at_all(at, method, json!({"newName": new_name})).await?;
@@ -179,7 +180,7 @@ impl LanguageServers {
         self.ask_with(at, vec![at.path.clone()], method, more).await
     }
 
-    /// The same, once the server has all files that hold the word: it may not have read them yet.
+    /// Asks again after the server has got all files with the word: it may not have read them yet.
     async fn ask_at_all<T: DeserializeOwned>(
         &self,
         at: &Occurrence,
@@ -197,7 +198,7 @@ impl LanguageServers {
         self.ask_with(at, searching.await.unwrap_or_default(), method, more).await
     }
 
-    /// The same, with the texts of `open`.
+    /// Asks with the texts of `open`.
     async fn ask_with<T: DeserializeOwned>(
         &self,
         at: &Occurrence,
@@ -217,7 +218,8 @@ impl LanguageServers {
         self.or_give_up(&at.path, answer).await
     }
 
-    /// With their lines, each once. What lies outside the workspace is only named: a server may be made to name anything.
+    /// The locations with their lines, each once. What lies outside the workspace is only named: a server may be made
+    /// to name anything.
     async fn places(&self, locations: Vec<Location>) -> Vec<Place> {
         let workspace = self.workspace().to_owned();
         let reading = tokio::task::spawn_blocking(move || {

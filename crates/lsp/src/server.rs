@@ -45,7 +45,7 @@ pub(crate) struct Server {
     pub(crate) answers: LateCount,
     pub(crate) diagnostics: LateCount,
     _tasks: JoinSet<()>,
-    /// Its `/tmp`.
+    /// The server's `/tmp`.
     _folder: TempDir,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Line {
 #[derive(Clone, Debug)]
 enum Phase {
     Starting,
-    /// With its capabilities.
+    /// It is initialized and has these capabilities.
     Ready(Arc<Value>),
     /// Why.
     Ended(Ended),
@@ -174,7 +174,7 @@ impl Server {
         }
     }
 
-    /// With what the program said at last.
+    /// The error for a server that has ended, with its last lines on standard error.
     async fn ended(&self, ended: &Ended) -> LspError {
         // A program that closed its output may need a moment to end.
         let deadline = Instant::now() + END_INTERVAL * 20;

@@ -19,7 +19,7 @@ use tokio::time::{Instant, timeout_at};
 
 /// How long a question or a reply waits for diagnostics, the start of the server included.
 const COMPARE_TIMEOUT: Duration = Duration::from_secs(10);
-/// The same after one that was in vain because the server was not ready.
+/// The timeout after a comparison that failed because the server was not ready.
 const NEXT_COMPARE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Files and folders that are looked at before a workspace counts as one without source files.
@@ -28,7 +28,7 @@ const MAX_LOOKED_AT: usize = 5_000;
 /// The servers of a session: each is started when a file of its language is first asked about. Dropped, all are ended.
 pub struct LanguageServers {
     settings: LspSettings,
-    /// By name and root.
+    /// Running servers, by name and root.
     running: Mutex<HashMap<(String, PathBuf), Started>>,
     /// Names of those that were too late because they were not ready.
     late: Mutex<HashSet<String>>,

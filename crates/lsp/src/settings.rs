@@ -11,7 +11,7 @@ use std::{
 /// A language server: what it is for, and how it is started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LanguageServer {
-    /// Its name, for people and in `[lsp.NAME]`.
+    /// Name of the server, for users and in `[lsp.NAME]`.
     pub name: String,
     /// Files that it understands: the end of the name without the dot, and what LSP calls the language.
     pub files: Vec<(String, String)>,
@@ -157,7 +157,7 @@ pub static BUILT_IN: &[BuiltIn] = &[
         arguments: &["--stdio"],
         environment: &[],
         options: || {
-            // Its second server would answer from one file as long as the first loads the project.
+            // Without this, a second server answers from a single file while the first one loads the project.
             json!({"disableAutomaticTypingAcquisition": true, "tsserver": {"useSyntaxServer": "never"}})
         },
         says_when_ready: false,

@@ -50,7 +50,7 @@ fn folder(parent: &Path) -> io::Result<TempDir> {
     tempfile::Builder::new().prefix("tmp-").tempdir_in(parent)
 }
 
-/// As a command that goes on in the background, but it cannot change the workspace, and its `/tmp` is its own.
+/// Confines the server like a background command, but it cannot change the workspace and has a `/tmp` of its own.
 fn confinement(session: &LspSettings, tmp: &Path) -> Option<Confinement> {
     let effects = [Effect::execute("a language server").lasting()];
     let view = session.stage.open(&session.workspace, &effects).ok()?;
@@ -65,7 +65,7 @@ fn confinement(session: &LspSettings, tmp: &Path) -> Option<Confinement> {
     })
 }
 
-/// That of commands. What a server keeps for later goes to its `/tmp`.
+/// The environment of commands, with the server's caches in its `/tmp`.
 fn environment(settings: &LanguageServer, session: &LspSettings) -> Arc<[(String, String)]> {
     let caches = [("TMPDIR", "/tmp"), ("XDG_CACHE_HOME", "/tmp/cache")];
     let own = caches.map(|(name, value)| (name.to_owned(), value.to_owned()));

@@ -5,7 +5,7 @@ use serde_json::json;
 use std::path::Path;
 use tokio::time::Instant;
 
-/// A symbol of a file, and how many others it lies in.
+/// A symbol of a file, and how many others it is in.
 pub(crate) struct Symbol {
     pub(crate) name: String,
     pub(crate) depth: usize,

@@ -106,7 +106,7 @@ impl Taken<'_> {
         }
     }
 
-    /// The same, read as `T`.
+    /// Like [`Self::ask`], with the answer read as `T`.
     pub(crate) async fn ask_for<T: DeserializeOwned>(
         &self,
         method: &str,

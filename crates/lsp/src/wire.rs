@@ -12,7 +12,7 @@ const MAX_HEADERS: u64 = 8 << 10;
 /// Reads one message; `None` at the end of the stream.
 ///
 /// # Errors
-/// Fails if what comes is no message, or one that is too long. Nothing more can be read then.
+/// Fails if the bytes are no message, or one that is too long. The stream cannot be read any further then.
 pub(crate) async fn read(stream: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Value>> {
     let Some(length) = length(stream).await? else { return Ok(None) };
     if length > MAX_MESSAGE {

@@ -13,7 +13,7 @@ pub(crate) struct Declaration {
     pub(crate) description: String,
     /// In the order of the function.
     pub(crate) inputs: Vec<Input>,
-    /// Those of the attribute.
+    /// Effects that the attribute names.
     pub(crate) effects: Vec<PathEffect>,
 }
 

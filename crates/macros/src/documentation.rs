@@ -5,9 +5,9 @@ use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 /// A doc comment taken apart.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Documentation {
-    /// Its first line; empty if there is none.
+    /// The first line; empty if there is none.
     pub(crate) first_line: String,
-    /// Of each parameter that it describes.
+    /// The description of each parameter that it names.
     pub(crate) parameters: HashMap<String, String>,
 }
 

@@ -42,7 +42,7 @@ fn tool(function: &ItemFn, declaration: &Declaration, home: &Path) -> TokenStrea
             #arguments
 
             impl #name {
-                /// As a registry holds it.
+                /// The tool, for a registry.
                 pub fn tool() -> ::std::sync::Arc<dyn #home::AnyTool> {
                     #home::private::erase(#name {})
                 }

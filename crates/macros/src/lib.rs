@@ -45,7 +45,8 @@ pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expansion::expand(arguments.into(), item.into(), parse_quote!(::haft_core)).into()
 }
 
-/// As [`tool`], for those who depend on `haft` alone: `haft` exports it as `tool`, and its hidden `kernel` is `haft_core`.
+/// Like [`tool`], for those who depend on `haft` alone: `haft` exports it as `tool`, and its hidden `kernel` is
+/// `haft_core`.
 #[proc_macro_attribute]
 pub fn tool_in_haft(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expansion::expand(arguments.into(), item.into(), parse_quote!(::haft::kernel)).into()

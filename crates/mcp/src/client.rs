@@ -51,7 +51,7 @@ pub struct Mcp {
 struct State {
     lists: Vec<Arc<[Tool]>>,
     listing: Listing,
-    /// Those that have asked before.
+    /// Sessions that have asked before.
     sessions: HashSet<SessionId>,
 }
 

@@ -33,7 +33,7 @@ impl<T> CallOrder<T> {
         ready
     }
 
-    /// Nothing more comes. Returns what was held back.
+    /// Ends the order; returns what was held back.
     pub fn rest(&mut self) -> Vec<T> {
         std::mem::take(&mut self.0).into_iter().filter_map(|(_, told)| told).collect()
     }

@@ -13,7 +13,8 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// Of the conversation in `entries` with `agent`. `counted` is what the server counted last, or 0.
+    /// Counts the context of the conversation in `entries` with `agent`. `counted`: the tokens that the provider
+    /// counted last, or 0.
     pub fn of(setup: &Setup, agent: &str, entries: &[Arc<Entry>], counted: u64) -> Self {
         let PrefixSize { system, notes, tools } = PrefixSize::of(setup, agent).unwrap_or_default();
         let transcript = Transcript::replay(entries);
@@ -31,7 +32,7 @@ impl Filling {
         Self { parts, window: setup.model.window }
     }
 
-    /// Of all parts.
+    /// Tokens of all parts.
     pub fn used(&self) -> u64 {
         self.parts.iter().map(|(_, size)| size).sum()
     }

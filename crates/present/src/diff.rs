@@ -12,7 +12,7 @@ use std::{
 const MAX_DIFF_LINES: usize = 200;
 /// A longer content is not shown by its lines.
 const MAX_BYTES: usize = 8 << 20;
-/// What stands in place of the lines of other contents.
+/// The text in place of the lines of other contents.
 pub(crate) const NO_TEXT: &str = "not text";
 /// A longer content with a zero byte in it is not text.
 const MAX_BYTES_WITH_ZEROS: usize = 8_000;
@@ -24,15 +24,15 @@ pub fn of_changes(session: &dyn Recorded, changes: &[Change]) -> String {
     files.chain(shown.git.as_deref().map(git_line)).collect()
 }
 
-/// The same, however long it is.
+/// Like [`of_changes`], without a limit on the length.
 pub fn of_all(session: &dyn Recorded, changes: &[Change]) -> String {
     let shown = Shown::of(changes);
     let files = shown.changes.iter().map(|change| whole(session, change, &shown));
     files.chain(shown.git.as_deref().map(git_line)).collect()
 }
 
-/// The same for a front-end that shows texts itself: all that [`of_all`] says in words, and the changes of which the texts
-/// before and after show the rest.
+/// For a front-end that shows texts itself: what [`of_all`] says in words, and the changes whose texts before and after
+/// the front-end shows.
 pub fn in_words_and_texts<'a>(
     session: &dyn Recorded,
     changes: &'a [Change],
@@ -50,16 +50,16 @@ pub fn in_words_and_texts<'a>(
 
 /// What people look at of changes.
 pub struct Shown<'a> {
-    /// What is taken away first: nothing that follows may hide it.
+    /// The changes, deletions first, so that nothing hides them.
     pub changes: Vec<&'a Change>,
     /// What git wrote as its own data, in one line.
     pub git: Option<String>,
-    /// Of files that go elsewhere with the same content, and those that come so: the other end.
+    /// Moved files: the other path of each file that was moved without a change of its content.
     moves: HashMap<&'a Path, &'a Path>,
 }
 
 impl<'a> Shown<'a> {
-    /// Of these.
+    /// Finds the moves among these changes.
     pub fn of(changes: &'a [Change]) -> Self {
         let (data, mut changes): (Vec<_>, Vec<_>) = changes.iter().partition(|change| is_git_data(change));
         changes.sort_by_key(|change| !takes_away(change));
@@ -114,7 +114,7 @@ fn takes_away(change: &Change) -> bool {
         || change.before.is_some() && kind(&change.before) != kind(&change.after)
 }
 
-/// What becomes of a folder or a link, in a few words; nothing for files.
+/// What becomes of a folder or a link, in a few words; `None` for files.
 pub(crate) fn in_words(session: &dyn Recorded, change: &Change) -> Option<String> {
     let what = |state: &Option<FileState>| {
         let state = state.as_ref()?;
@@ -143,7 +143,7 @@ pub(crate) fn in_words(session: &dyn Recorded, change: &Change) -> Option<String
     }
 }
 
-/// With its permission bits where others may write in it, or where it is setuid, setgid or sticky.
+/// A folder in words, with its permission bits if others may write in it or it is setuid, setgid or sticky.
 fn folder(state: &FileState) -> String {
     match state.permissions() {
         mode if mode & 0o7002 == 0 => "folder".to_owned(),
@@ -151,7 +151,7 @@ fn folder(state: &FileState) -> String {
     }
 }
 
-/// Nothing of it is hidden (see [`safe::visible_lines`]) but secrets.
+/// Only secrets are hidden (see [`safe::visible_lines`]).
 fn whole(session: &dyn Recorded, change: &Change, shown: &Shown<'_>) -> String {
     session.secrets().hide_in_diff(&exact(session, change, shown))
 }
@@ -203,7 +203,7 @@ pub(crate) fn properties(change: &Change) -> Option<String> {
     (!all.is_empty()).then(|| all.join(", "))
 }
 
-/// Those that are set, then those that are removed.
+/// Attributes that are set, then attributes that are removed.
 fn attributes(before: Option<&FileState>, after: &FileState) -> Vec<String> {
     let none = Attributes::new();
     let Some(is) = &after.attributes else { return Vec::new() };
@@ -214,7 +214,7 @@ fn attributes(before: Option<&FileState>, after: &FileState) -> Vec<String> {
     set.chain(removed.map(|name| format!("attribute {} removed", safe::visible_line(name)))).collect()
 }
 
-/// Before and after; nothing where one of them is not text, or too long to be read by a person.
+/// Before and after; `None` if one of them is not text, or too long to be read by a person.
 pub(crate) fn contents(session: &dyn Recorded, change: &Change) -> Option<(String, String)> {
     Some((content(session, &change.before)?, content(session, &change.after)?))
 }
@@ -237,7 +237,7 @@ fn content(session: &dyn Recorded, state: &Option<FileState>) -> Option<String> 
     }
 }
 
-/// The text that a person can read; nothing for other contents.
+/// The text that a person can read; `None` for other contents.
 pub(crate) fn text(content: Vec<u8>) -> Option<String> {
     // Zero bytes are text to UTF-8, and a disk image has millions of them. A script may have one.
     let is_binary = content.len() > MAX_BYTES_WITH_ZEROS && content.contains(&0);

@@ -18,7 +18,7 @@ pub enum Exit {
     /// The reply claims what the journal does not show, it does not match the schema that was asked for,
     /// or the goal is not reached.
     Unproven = 5,
-    /// By SIGINT, SIGTERM or SIGHUP.
+    /// Interrupted by SIGINT, SIGTERM or SIGHUP.
     Interrupted = 130,
 }
 

@@ -7,7 +7,7 @@ use haft_core::{Change, ChangeKind, Secrets, accepted::CONTEXT_LINES};
 use haft_engine::Recorded;
 use similar::{ChangeTag, InlineChange, TextDiff};
 
-/// What a change does to one file. Nothing in its texts is hidden (see [`safe::visible_lines`]) but secrets.
+/// What a change does to one file. Only secrets are hidden in its texts (see [`safe::visible_lines`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileDiff {
     /// Relative to the workspace where it lies inside.
@@ -25,16 +25,16 @@ pub struct FileDiff {
 /// A line of a file, before the change, after it, or both. Without a number it is a word about the line above.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiffLine {
-    /// Its number before, from 1.
+    /// Number of the line before the change, counted from 1.
     pub old: Option<usize>,
-    /// Its number after.
+    /// Number of the line after the change.
     pub new: Option<usize>,
-    /// Its text, and which parts of it differ from the line that it replaces.
+    /// Text of the line in parts; true for those that differ from the line that it replaces.
     pub parts: Vec<(bool, String)>,
 }
 
 impl FileDiff {
-    /// Of each of `changes`, with contents from the session's blobs.
+    /// The diff of each change, with contents from the session's blobs.
     pub fn all(session: &dyn Recorded, changes: &[Change]) -> Vec<Self> {
         let shown = Shown::of(changes);
         let data = shown.git.clone().map(|what| Self {
@@ -74,7 +74,7 @@ impl FileDiff {
         Self { path, kind, properties, note, hunks }
     }
 
-    /// The same without secrets. The lines that hold one are still there.
+    /// Hides secrets. The lines that have one stay.
     fn without(self, secrets: &Secrets) -> Self {
         let hide = |text: String| secrets.hide(&text).into_owned();
         let line = |line: DiffLine| match line.text() {
@@ -102,7 +102,7 @@ impl DiffLine {
         self.old.is_some() && self.new.is_none()
     }
 
-    /// What stands in the line.
+    /// The text in the line.
     pub fn text(&self) -> String {
         self.parts.iter().map(|(_, text)| text.as_str()).collect()
     }

@@ -9,11 +9,11 @@ pub const TEST_CHECK: &str = "test";
 /// What a person wants of the goal of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GoalCommand {
-    /// To see it.
+    /// Show the goal.
     Show,
-    /// To give it up.
+    /// Give up the goal.
     Clear,
-    /// To set it.
+    /// Set the goal.
     Set {
         /// What is to be reached.
         text: String,
@@ -26,15 +26,15 @@ pub enum GoalCommand {
     },
 }
 
-/// What stands in front of the check.
+/// The text in front of the check.
 const PROOF: &str = "--proof";
-/// What stands in front of the number of attempts, before the check.
+/// The text in front of the number of attempts, before the check.
 const ATTEMPTS: &str = "--attempts";
-/// What stands behind that number if a person chooses.
+/// The text behind that number if a person chooses.
 const CHOOSE: &str = "--choose";
 
 impl GoalCommand {
-    /// Reads what stands behind `/goal`. An error says what is wrong with it.
+    /// Reads the text behind `/goal`. An error says what is wrong with it.
     pub fn parse(said: &str) -> Result<Self, String> {
         let (text, check) = match said.split_once(PROOF) {
             Some((text, check)) => match unquoted(check) {
@@ -90,8 +90,8 @@ fn unquoted(text: &str) -> String {
     inner.unwrap_or(text).trim().to_owned()
 }
 
-/// A goal with the check that a person typed, else with the one that they configured, else with the tests of the project. It
-/// runs unasked. [`TEST_CHECK`] stands for the tests, anything else is a command line.
+/// A goal with the check that a person typed, otherwise with the one that they configured, otherwise with the tests of
+/// the project. It runs unasked. [`TEST_CHECK`] stands for the tests, anything else is a command line.
 pub fn with_check(text: impl Into<String>, check: Option<String>, configured: Option<&str>) -> Goal {
     let check = check.or(configured.map(str::to_owned)).unwrap_or_else(|| TEST_CHECK.to_owned());
     let (tool, arguments) = match check.as_str() {

@@ -44,7 +44,8 @@ pub trait Host: Send + Sync {
         Vec::new()
     }
 
-    /// The same with all models of providers whose key is known and of servers on this machine, once they have answered.
+    /// Like [`Self::models`], with all models of providers whose key is known and of servers on this machine, once they
+    /// have answered.
     fn live_models(&self) -> BoxFuture<'_, Vec<(String, String)>> {
         async { self.models() }.boxed()
     }
@@ -135,7 +136,7 @@ pub enum ServerTransport {
     Program {
         /// The file.
         program: PathBuf,
-        /// One by one.
+        /// Arguments of the program.
         arguments: Vec<String>,
         /// Names and values, in addition to what all processes get.
         environment: Vec<(String, String)>,
@@ -245,12 +246,12 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Of a request that cannot be carried out as it is.
+    /// The error for a request that is invalid.
     pub fn usage(message: impl Into<String>) -> Self {
         Self { message: message.into(), suggestion: None, is_usage: true }
     }
 
-    /// The same with what to do next.
+    /// Adds what to do next.
     #[must_use]
     pub fn hint(self, suggestion: impl Into<String>) -> Self {
         Self { suggestion: Some(suggestion.into()), ..self }

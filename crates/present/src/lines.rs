@@ -15,7 +15,7 @@ pub fn event(event: &Event) -> String {
     }
 }
 
-/// A recorded entry, as it stands in the journal.
+/// A recorded entry, as it is in the journal.
 pub fn entry(entry: &Entry) -> String {
     safe::json(&line::of_entry(entry)).into_owned()
 }

@@ -100,7 +100,7 @@ fn set_up(SessionSetup { agent, model, effort }: &SessionSetup) -> String {
     format!("the session goes on with the agent `{agent}` and the model `{model}`{effort}")
 }
 
-/// Of a goal, and of the attempts at it.
+/// The note for a fact about a goal or attempts at it.
 fn of_goal(fact: &Fact) -> Option<String> {
     Some(match fact {
         Fact::GoalSet { goal: Some(goal) } => format!("goal: {}; check: `{}`", goal.text, goal.check),

@@ -6,13 +6,13 @@ use std::sync::Arc;
 /// What is to be done with the outbox of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutboxWish {
-    /// Its items are listed.
+    /// List the items.
     List,
     /// Items are sent.
     Send {
         /// Their IDs, or the numbers that these end with.
         items: Vec<String>,
-        /// Whether also those of which it is unknown whether they arrived.
+        /// Whether to send items again of which it is unknown whether they arrived.
         again: bool,
     },
     /// Items are dropped.
@@ -41,8 +41,8 @@ impl OutboxWish {
         }
     }
 
-    /// The commands for a session of these entries; none where the items are listed. An error says why one cannot be done,
-    /// and then none is.
+    /// The commands for a session with these entries; empty if the items are only listed. If one of the commands is
+    /// impossible, the error says why, and no command is returned.
     pub fn commands(self, entries: &[Arc<Entry>]) -> Result<Vec<Command>, String> {
         match self {
             Self::List => Ok(Vec::new()),

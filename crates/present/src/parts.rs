@@ -15,7 +15,7 @@ pub struct Offer {
     pub path: PathBuf,
     /// Counted from 0; `None` for the whole file.
     pub hunk: Option<usize>,
-    /// The file and the number of the hunk. Nothing in it is hidden.
+    /// The file and the number of the hunk, with control characters made visible.
     pub name: String,
     /// What it changes.
     pub diff: Option<FileDiff>,

@@ -11,7 +11,7 @@ const MAX_BLOCK_LINES: usize = 40;
 pub struct Piece {
     /// Markdown that is whole by itself.
     pub markdown: String,
-    /// It goes on a block that was cut.
+    /// It continues a block that was cut.
     pub continues: bool,
 }
 
@@ -19,7 +19,7 @@ pub struct Piece {
 #[derive(Clone, Debug, Default)]
 pub struct Pieces {
     pending: String,
-    /// Of `pending`, what has been looked at: whole lines.
+    /// How much of `pending` has been examined, in bytes: whole lines.
     looked_at: usize,
     /// Lines since the last place where a block ended.
     lines: usize,
@@ -41,7 +41,7 @@ impl Pieces {
         &self.pending
     }
 
-    /// How much of the text was handed out, where it can go on from there: not in the middle of code.
+    /// How much of the text was handed out, where it can continue from there: not in the middle of code.
     pub fn given(&self) -> Option<usize> {
         self.fence.is_none().then_some(self.given)
     }

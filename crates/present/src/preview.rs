@@ -16,9 +16,9 @@ pub fn summary(arguments: &Value) -> String {
     short(&safe::text(&arguments_in_brief(arguments)))
 }
 
-/// What people see of a result: at most `lines` lines, or all of them uncut with `usize::MAX`. Of a tool these are its
-/// first lines; of a command the last ones, where the verdict stands. `how` stands behind the count of lines that are
-/// left out: a way to see them.
+/// The part of a result that users see: up to `lines` lines, or all of them with `usize::MAX`. For a tool these are the
+/// first lines; for a command the last ones, which have its verdict. `how` follows the count of lines that are left
+/// out: a way to see them.
 pub fn preview(result: &ToolResult, lines: usize, how: &str) -> Vec<String> {
     if let Some(plan) = plan(result) {
         return plan.items.iter().map(|step| short(&step_line(step))).collect();
@@ -33,7 +33,7 @@ pub fn preview(result: &ToolResult, lines: usize, how: &str) -> Vec<String> {
     let is_command = command.is_some();
     let mut all: Vec<&str> = text.lines().collect();
     if is_command && lines != usize::MAX && verdict(result).is_some() {
-        // The verdict stands beside the call; the room is for what the command said.
+        // The verdict is beside the call; the room is for what the command said.
         all.pop_if(|last| last.starts_with("[exit code: "));
         let is_said =
             stopped(result).is_some() && all.first().is_some_and(|first| first.ends_with("so far:"));

@@ -11,8 +11,8 @@ use sentence::Sentence;
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// Everything that a question about a call shows, but the diff of its changes. Nothing of it is hidden: see
-/// [`safe::visible`].
+/// Everything that a question about a call shows, except the diff of its changes. Control characters are made visible:
+/// see [`safe::visible`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
     /// The tool.
@@ -40,7 +40,7 @@ pub struct Proposal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Argument {
     name: String,
-    /// As people see it.
+    /// The value as users see it.
     shown: String,
     /// The texts that it was given as, a line or more each; `None` if it holds anything else, or a list of words such as what a
     /// command needs.
@@ -49,23 +49,24 @@ struct Argument {
     is_content: bool,
 }
 
-/// What is said of a proposal where there is little room.
+/// A proposal in few words, for places with little room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Brief {
-    /// To be shown.
+    /// Text to show.
     pub text: String,
-    /// Nothing is left out.
+    /// Whether the text is complete.
     pub is_whole: bool,
 }
 
-/// A reason is a summary: what it is about stands above it, whole.
+/// A reason is a summary: what it is about is above it, whole.
 const MAX_REASON_CHARS: usize = 400;
 
 /// A longer argument is counted beside a diff that does not show it, in bytes.
 const MAX_BYTES_BESIDE_DIFF: usize = 400;
 /// The argument that is what runs, under its usual name.
 const COMMAND_ARGUMENT: &str = "command";
-/// Of a longer value the two ends are shown at first, in bytes: it would push everything else out of sight.
+/// Maximum bytes of a value. Only the two ends of a longer one are shown at first: it would push everything else out of
+/// sight.
 const MAX_VALUE_BYTES: usize = 8_000;
 /// Errors and warnings that are listed in a question.
 const MAX_DIAGNOSTICS: usize = 6;
@@ -84,7 +85,7 @@ pub fn proposed_text(session: &dyn Recorded, change: &Change) -> Option<String> 
 }
 
 impl Proposal {
-    /// Of a fact that asks for an approval; nothing of another one.
+    /// The proposal of a fact that asks for an approval; `None` for other facts.
     pub fn of(session: &dyn Recorded, fact: &Fact) -> Option<Self> {
         let Fact::ApprovalAsked { call, reason, effects, changes, bulk, runs, diagnostics } = fact else {
             return None;
@@ -136,13 +137,12 @@ impl Proposal {
         }
     }
 
-    /// What it would do and what it is called with, and below that `diff`, which shows what comes of it in files. Nothing is
-    /// left out.
+    /// The complete text: what the call would do, its arguments, and `diff`, the changes of files.
     pub fn whole(&self, diff: &str) -> String {
         format!("{}{}{diff}{}", self.head(), self.called_with_all(diff), self.below_diff())
     }
 
-    /// The same where there is little room.
+    /// A short form, for little room.
     pub fn brief(&self, diff: &str) -> Brief {
         let (head, called) = (self.brief_head(), self.called_with(diff));
         let head = if self.has_changes { Brief::default() } else { head };
@@ -158,7 +158,7 @@ impl Proposal {
         std::iter::once(format!("{} would\n", self.tool)).chain(effects).collect()
     }
 
-    /// The same with the two ends of what is long.
+    /// The head of the short form, with the two ends of long values.
     pub fn brief_head(&self) -> Brief {
         let effects = self.effects.iter().map(|(what, value)| line(what, &ends(value)));
         let text = std::iter::once(format!("{} would\n", self.tool)).chain(effects).collect();
@@ -170,7 +170,8 @@ impl Proposal {
         titled(self.unseen_in(diff).map(|argument| line(&argument.name, &argument.shown)).collect())
     }
 
-    /// The same; of what is long the two ends are shown, and with a diff it is only counted, unless it is a command.
+    /// The arguments; only the two ends of long values are shown, and with a diff only their length, except for
+    /// commands.
     pub fn called_with(&self, diff: &str) -> Brief {
         let is_counted = |argument: &Argument| {
             self.has_changes
@@ -199,7 +200,7 @@ impl Proposal {
         &self.diagnostics
     }
 
-    /// What stands below the diff: [`Proposal::bulk`] and [`Proposal::diagnostics`] as text.
+    /// The text below the diff: [`Proposal::bulk`] and [`Proposal::diagnostics`] as text.
     pub fn below_diff(&self) -> String {
         let lines = self.bulk.iter().map(|folder| format!("  {folder}\n"));
         let title =
@@ -287,7 +288,7 @@ fn ends(value: &str) -> String {
     format!("{}\n… {left_out} characters are left out here …\n{}", &value[..head], &value[tail..])
 }
 
-/// A value of several lines stands below what it is.
+/// A value of several lines is below what it is.
 fn line(what: &str, value: &str) -> String {
     if value.is_empty() {
         return format!("  {what}\n");
@@ -398,7 +399,7 @@ fn clipped(reason: &str) -> String {
     }
 }
 
-/// What it means that a command asks to run live.
+/// A sentence that explains what it means for a command to run live.
 fn live(made: &ToolCall, effects: &[Effect]) -> Option<&'static str> {
     let is_live = made.arguments["needs"].as_array()?.iter().any(|need| need == "live");
     let lasts = |effect: &Effect| matches!(effect, Effect::Execute(Execution { lasting: true, .. }));

@@ -32,7 +32,7 @@ fn escaped(mut line: String, c: char) -> String {
 }
 
 /// A name or a title on one line, in which nothing is hidden: two that differ look different. Blanks of any kind are
-/// spaces; control characters, direction overrides and what takes no room stand there as escapes. An emoji that is joined
+/// spaces; control characters, direction overrides and what takes no room are there as escapes. An emoji that is joined
 /// from several stays whole.
 pub fn name(text: &str) -> Cow<'_, str> {
     if !text.contains(|c: char| is_covert(c) || (c.is_whitespace() && c != ' ')) {
@@ -53,7 +53,7 @@ pub fn name(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a joiner or a selector makes one picture of what stands beside it (Unicode Technical Standard 51).
+/// Whether a joiner or a selector makes one picture of the text beside it (Unicode Technical Standard 51).
 fn is_part_of_emoji(before: Option<char>, letter: char, after: Option<&char>) -> bool {
     let is_picture =
         |c: char| matches!(c, '\u{2190}'..='\u{2bff}' | '\u{3030}' | '\u{303d}' | '\u{1f000}'..='\u{1faff}');
@@ -71,8 +71,8 @@ fn is_harmful(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}')
 }
 
-/// Text in which nothing is hidden, for a person who decides by it: whatever is not seen, or moves what is seen, stands
-/// there as an escape. A line break is `\n` and a new line; blank lines stand behind each other on one, so that they
+/// Text without hidden parts, for a person who decides by it: characters that are invisible, or move other text, are
+/// written as escapes. A line break is `\n` and a new line; blank lines stand behind each other on one, so that they
 /// push nothing off the screen.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -90,18 +90,17 @@ pub fn visible(text: &str) -> String {
     shown + &visible_line(rest)
 }
 
-/// The same on one line.
+/// Like [`visible`], on one line.
 pub fn visible_line(text: &str) -> String {
     escape(text, false)
 }
 
-/// The same for a text of several lines that has a sign in front of each, such as a diff: line breaks and tabs stay what
-/// they are.
+/// Like [`visible`], for a text whose lines each begin with a sign, such as a diff: line breaks and tabs stay.
 pub fn visible_lines(text: &str) -> String {
     escape(text, true)
 }
 
-/// Longer runs of blanks are counted: they would push what comes behind them out of sight.
+/// Longer runs of blanks are counted: they would push what follows them out of sight.
 const MAX_BLANKS: usize = 80;
 
 fn escape(text: &str, keeps_layout: bool) -> String {

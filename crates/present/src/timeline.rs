@@ -1,4 +1,4 @@
-//! [`Timeline`]: folds events into items: what is finished, and what happens while something goes on.
+//! [`Timeline`]: folds events into items: what is finished, and what happens while something continues.
 mod activity;
 mod asking;
 mod history;
@@ -38,12 +38,12 @@ pub enum Replies {
     /// In parts that are Markdown by themselves and never look different later, each thought as a whole.
     #[default]
     InParts,
-    /// As they stream. After a retry only what differs from what is shown.
+    /// Replies as they stream. After a retry only what differs from what was shown.
     Once,
-    /// As [`Self::Once`], but when the front-end asks for them, and at most this many bytes at a time; see
+    /// Like [`Self::Once`], but when the front-end asks for them, and at most this many bytes at a time; see
     /// [`Timeline::news`].
     OnDemand(usize),
-    /// As they stream. After a retry all of it again.
+    /// Replies as they stream. After a retry the whole reply again.
     Anew,
 }
 
@@ -67,11 +67,11 @@ pub struct Timeline {
     pub queued: VecDeque<String>,
     /// Background tasks: their IDs and titles.
     pub jobs: Vec<(TaskId, String)>,
-    /// Of all turns so far.
+    /// Tokens of all turns so far.
     pub usage: Usage,
-    /// Of this turn, as far as it has come.
+    /// Tokens of this turn so far.
     pub turn: Usage,
-    /// Of all turns so far, in US dollars; `None` if unknown.
+    /// Cost of all turns so far in US dollars; `None` if unknown.
     pub cost_usd: Option<f64>,
     /// Tokens of the last request and its reply.
     pub context: u64,
@@ -81,7 +81,7 @@ pub struct Timeline {
     pub thinking: String,
     /// Why the model is asked again.
     pub retry: Option<String>,
-    /// Until when no model can answer.
+    /// The time until which no model can answer.
     awaited_until: Option<String>,
     /// The steps of this turn, as the model listed them last.
     pub plan: Option<Plan>,
@@ -90,7 +90,7 @@ pub struct Timeline {
     /// Thoughts, unless they are given as a whole.
     thoughts: Speech,
     pieces: Pieces,
-    /// Calls of a turn that was cut off: how they ended is shown when the session goes on.
+    /// Calls of a turn that was cut off: how they ended is shown when the session continues.
     cut_off: Vec<Call>,
     /// What runs unasked, if a person or a program chose it.
     pub mode: Option<Mode>,
@@ -127,12 +127,12 @@ impl Timeline {
         self.calls.iter().find(|call| call.id == *id)
     }
 
-    /// What is seen of the reply that is being written, and was not given as a part.
+    /// The text of the current reply that was not passed on as a part yet.
     pub fn pending(&self) -> &str {
         self.pieces.pending()
     }
 
-    /// What goes on at this moment.
+    /// What continues at this moment.
     pub fn activity(&self) -> Activity {
         let running = self.calls.iter().find(|call| call.state == CallState::Running);
         match (&self.retry, &self.calling) {
@@ -161,7 +161,8 @@ impl Timeline {
         }
     }
 
-    /// As [`haft_core::waiting_prompts`]: what waited where a fork begins is taken up in the session it comes from.
+    /// Queues a prompt, as [`haft_core::waiting_prompts`] does: prompts that waited where a fork begins belong to the
+    /// other session.
     fn queue(&mut self, entry: &Entry) {
         match &entry.fact {
             Fact::SessionOpened(opened) => self.forked_at = opened.forked_from.as_ref().map(|from| from.seq),
@@ -192,7 +193,7 @@ impl Timeline {
         self.thoughts.news(most).map(thought).or_else(|| self.reply.news(most).map(text))
     }
 
-    /// What was heard, as far as it is not given on demand.
+    /// Live items, unless they are passed on only on demand.
     fn heard(&mut self) -> Vec<Item> {
         match self.replies {
             Replies::OnDemand(_) => Vec::new(),
@@ -213,7 +214,7 @@ impl Timeline {
         items
     }
 
-    /// All of the reply and the thoughts that was not given, where nothing more comes.
+    /// The remainder of the reply and the thoughts, when no more will follow.
     fn rest_of_reply(&mut self) -> Vec<Item> {
         let mut items: Vec<Item> = self.thought().into_iter().collect();
         items.extend(self.all_news(false));
@@ -457,14 +458,14 @@ impl Timeline {
         Item::Prompt { text: safe::text(&text).into_owned(), images, from }
     }
 
-    /// What was heard of the reply stands above what ended it.
+    /// Shows the reply so far, and then the failure that ended it.
     fn failed(&mut self, message: &str, hint: Option<&str>) -> Vec<Item> {
         let mut items = self.rest_of_reply();
         items.push(Item::failure(message, hint));
         items
     }
 
-    /// Nothing goes on any more: what was in the middle of a turn belongs to a process that is gone.
+    /// Ends everything that is still open: an unfinished turn belongs to a process that is gone.
     pub fn rest(&mut self) {
         self.forget_reply();
         self.thinking.clear();
@@ -501,7 +502,7 @@ impl Timeline {
         items
     }
 
-    /// Where updates were lost, the reply goes on behind the parts that were given, or comes once more.
+    /// Where updates were lost, the reply continues behind the parts that were given, or comes once more.
     fn finish_in_parts(&mut self, whole: &str) {
         if !self.reply.is_beginning_of(whole) {
             self.reply.take_back(self.pieces.given().unwrap_or_default());
@@ -530,7 +531,7 @@ impl Timeline {
         let mut call = known.unwrap_or_else(unknown);
         name.clone_into(&mut call.made.name);
         let state = if result.went_well() { CallState::Done } else { CallState::Failed };
-        // Who has typed it wants to see it whole.
+        // The user who typed the command wants to see all of its output.
         let lines = if call.is_own { usize::MAX } else { preview::PREVIEW_LINES };
         let (mut preview, verdict, plan) =
             (preview::preview(result, lines, self.how), verdict(result), plan(result));

@@ -9,7 +9,7 @@ use crate::{
 use haft_core::{Command, Goal, Mode, OpenGoal, Part, undo};
 use haft_engine::{Session, Setup};
 
-/// The commands, with what stands behind each and what it does.
+/// The commands, with the text behind each and what it does.
 pub const COMMANDS: [(&str, &str, &str); 6] = [
     ("plan", "PROMPT", "plan, and change nothing until you accept the plan"),
     ("goal", "TEXT --proof COMMAND", "work until a check succeeds; `clear` gives the goal up"),

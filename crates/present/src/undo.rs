@@ -1,4 +1,4 @@
-//! [`UndoWish`]: what a person types behind `/undo`, in the same words in all front-ends, and what comes of it.
+//! [`UndoWish`]: what a person types after `/undo`, in the same words in all front-ends, and the result in words.
 use crate::{
     cursor,
     diff::sign,
@@ -19,7 +19,7 @@ use std::{fmt, sync::Arc};
 pub enum UndoWish {
     /// The last turn.
     LastTurn,
-    /// Nothing yet: the calls are listed, to choose one.
+    /// List the calls, to choose one.
     List,
     /// These calls.
     Calls(UndoCalls),
@@ -53,7 +53,7 @@ impl UndoWish {
 /// A call that changed files and was not undone, in words for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndoableCall {
-    /// Its number in the session, counted from 1.
+    /// Number of the call in the session, counted from 1.
     pub number: usize,
     /// The tool and its arguments in brief, as `edit a.txt`.
     pub title: String,
@@ -122,7 +122,7 @@ impl Refusal {
 }
 
 impl Refusal {
-    /// With what can be typed next, where `calls` were to be undone.
+    /// The error with what can be typed next, if `calls` were to be undone.
     pub fn about(&self, calls: &[usize]) -> String {
         match (self.can_merge, calls) {
             (false, _) | (true, []) => self.why.clone(),

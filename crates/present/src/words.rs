@@ -17,7 +17,7 @@ use std::{
 /// How much is shown beside the reply.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
-    /// Nothing but the reply and errors.
+    /// Show nothing but the reply and errors.
     pub quiet: bool,
     /// Colors on the second stream.
     pub color: bool,
@@ -32,7 +32,7 @@ pub struct Words<Out, Err> {
     style: Style,
     chat: Chat,
     timeline: Timeline,
-    /// What of the current reply stands on the first stream does not end its line.
+    /// Whether the text of the current reply on the first stream is in the middle of a line.
     is_in_line: bool,
     /// Calls that have ended before an earlier one.
     order: CallOrder<Call>,

@@ -1,5 +1,5 @@
-//! [`kill`]: kills processes that left the group they were started in (daemons, `setsid`), found by their tags. It alone ends
-//! them with their command, while this process goes on.
+//! [`kill`]: kills processes that left the group they were started in (daemons, `setsid`), found by their tags. It
+//! alone ends them with their command, while this process continues.
 use crate::{
     proc::{ENVIRONMENT_END, Stat, others, read},
     process_tags::words,
@@ -50,7 +50,7 @@ pub(crate) fn kill_all(is_wanted: impl Fn(&Process) -> bool, patience: Duration)
 
 /// A process that lives.
 pub(crate) struct Process {
-    /// Its folder in `/proc`.
+    /// The process's folder in `/proc`.
     pub(crate) folder: PathBuf,
     /// The environment that it was started with; empty if this process may not read it.
     pub(crate) environment: Vec<u8>,

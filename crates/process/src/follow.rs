@@ -143,7 +143,7 @@ impl<F: FnMut(&str)> Pipes<F> {
     }
 }
 
-/// One stream. Reads as much at once as a pipe holds.
+/// A stream. Reads as much at once as a pipe holds.
 struct Pipe<R> {
     reader: Option<R>,
     buffer: Box<[u8]>,

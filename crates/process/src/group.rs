@@ -66,7 +66,7 @@ impl Group {
         drop(children);
         let is_confined = confinement.is_some();
         let members = Members { child, first: leader, leader, start, is_confined, pipes: Vec::new() };
-        // From here on a failure kills them.
+        // From now on, a failure kills the processes.
         let mut group = Self { members: Some(members), proxy: None };
         if let Some((receiver, confinement)) = receiver.flatten().zip(confinement) {
             group.proxy = Some(Proxy::new(receiver, confinement)?);
@@ -84,7 +84,8 @@ impl Group {
         &mut self.members().child
     }
 
-    /// Both its streams. Their pipes are held open until the members are gone: a process that cleans up may print.
+    /// Both streams of the process. Their pipes are held open until the members are gone: a process that cleans up may
+    /// print.
     pub(crate) fn streams(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
         let Members { child, pipes, .. } = self.members();
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
@@ -173,7 +174,7 @@ impl Drop for Cleanup {
 #[derive(Debug)]
 struct Members {
     child: Child,
-    /// Until the group is killed. Later, another one may have the number.
+    /// `None` once the group is killed. Later, another one may have the number.
     leader: Option<Pid>,
     /// The process that was started.
     first: Option<Pid>,
@@ -205,7 +206,7 @@ impl Members {
 
     async fn kill(mut self) {
         if self.is_confined {
-            // Where one of the processes around a confined command is killed, the system ends the others.
+            // If one of the processes around a confined command is killed, the system ends the others.
             self.signal(Signal::KILL);
             self.clean_up().await;
         } else {

@@ -68,7 +68,7 @@ pub(crate) async fn reaping() -> Infallible {
     }
 }
 
-/// Collects the ended orphans of a group. Its leader must have been waited for.
+/// Reaps the ended orphans of a group, whose leader must have been waited for.
 pub(crate) fn reap_group(leader: Pid) {
     if hold().0.has_orphans {
         while let Ok(Some(_)) = waitpgid(leader, WaitOptions::NOHANG) {}

@@ -26,7 +26,7 @@ pub struct Finished {
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// By itself.
+    /// The process ended by itself, with this exit code.
     Code(i32),
     /// Killed by this signal.
     Signal(i32),
@@ -45,7 +45,7 @@ pub enum ProcessError {
     Start {
         /// A shell, or the name of the program.
         what: String,
-        /// Where it should have started.
+        /// The folder that it should have started in.
         folder: PathBuf,
         /// Why it did not.
         source: io::Error,

@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-/// One stream of output, or the two ends of it.
+/// The output of a stream, or its two ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
     /// What was kept: all of it, or head and tail one after the other. Bytes that are not valid UTF-8 stand as `�`.
@@ -47,7 +47,7 @@ impl Output {
         }
     }
 
-    /// None of these texts is kept or shown.
+    /// Hides these texts in what is kept and shown.
     pub(crate) fn without(mut self, hidden: &Arc<[String]>) -> Self {
         let mask = Mask::new(hidden);
         self.masks = [mask.clone(), mask];
@@ -126,7 +126,7 @@ impl Ends {
 const MAX_SPILLED: usize = 64 * 1024 * 1024;
 
 /// The file for output that does not fit in memory. It begins with the earlier output, standard output first; from
-/// there on the streams are mixed as they arrive. If it cannot be written, the command goes on without it.
+/// there on the streams are mixed as they arrive. If it cannot be written, the command continues without it.
 struct Spill {
     folder: Option<PathBuf>,
     file: Option<(File, PathBuf)>,

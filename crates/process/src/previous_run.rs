@@ -1,5 +1,6 @@
-//! [`end_previous_run`]: ends what a process left running that was killed, or had no time to end it. It alone carries the
-//! promise that nothing of a killed run is alive when its session goes on, where the supervisor was killed as well.
+//! [`end_previous_run`]: ends what a process left running that was killed, or had no time to end it. It alone carries
+//! the promise that nothing of a killed run is alive when its session continues, where the supervisor was killed as
+//! well.
 use crate::{
     escaped::{Process, kill_all},
     proc::{FLAGS, PENDING_SIGNALS, STARTED, Stat},
@@ -45,7 +46,7 @@ impl Owner {
         matches!(self.fate(), Some((_, Fate::Ended | Fate::Ending)))
     }
 
-    /// Its instance, if it has ended; waits for one that is about to.
+    /// The instance of the previous run, if it has ended; waits for one that is about to end.
     fn dead_instance(&self) -> Option<&str> {
         let end = Instant::now() + KILL_TIMEOUT;
         loop {
@@ -125,7 +126,7 @@ fn has_no_thread(process: &Path) -> bool {
     threads(process).iter().all(Stat::has_ended)
 }
 
-/// Whether it was killed, or one of its threads ends: a moment later it is known whether all do.
+/// Whether the process was killed, or one of its threads is ending. A moment later it is known whether all threads end.
 fn is_ending(process: &Path) -> bool {
     let is_ending =
         |thread: &Stat| thread.has(FLAGS, EXITING_FLAG) || thread.has(PENDING_SIGNALS, SIGKILL_BIT);

@@ -1,4 +1,4 @@
-//! [`others`] and [`Stat`]: what `/proc` says of processes. Nothing on systems without it.
+//! [`others`] and [`Stat`]: what `/proc` says of processes. Empty on systems without it.
 use rustix::process::{Pid, getpid};
 use std::{
     fs::{self, File},
@@ -30,7 +30,7 @@ pub(crate) fn read(file: &Path) -> io::Result<Vec<u8>> {
 pub(crate) struct Stat(Vec<String>);
 
 impl Stat {
-    /// Of the process, or thread, with this folder.
+    /// Reads the status of the process or thread with this folder.
     pub(crate) fn read(folder: &Path) -> Self {
         let text = read(&folder.join("stat")).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);

@@ -23,11 +23,11 @@ use tokio::{
 /// A program with its arguments. It runs and is ended as [`crate::Shell`] says.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Its name, looked up in the `PATH` of `environment`, or a path.
+    /// Name of the program, looked up in the `PATH` of `environment`, or a path.
     pub program: OsString,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// Where it starts.
+    /// The folder that it starts in.
     pub folder: PathBuf,
     /// The whole environment: names and values.
     pub environment: Arc<[(String, String)]>,
@@ -40,7 +40,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// As [`crate::Shell::run`].
+    /// Runs the program, as [`crate::Shell::run`] does.
     pub async fn run(self, on_chunk: impl FnMut(&str) + Send) -> Result<Finished, ProcessError> {
         let group = self.start(false)?;
         follow(group, self.timeout, Output::new(self.capture, None), on_chunk).await
@@ -94,11 +94,11 @@ impl Program {
 /// A running program, and its three streams.
 #[derive(Debug)]
 pub struct Piped {
-    /// Its standard input.
+    /// Standard input of the program.
     pub input: ChildStdin,
-    /// Its standard output.
+    /// Standard output of the program.
     pub output: ChildStdout,
-    /// Its standard error. The caller must read it, or the program stops once the pipe is full.
+    /// Standard error of the program. The caller must read it, or the program stops once the pipe is full.
     pub errors: ChildStderr,
     /// The program itself.
     pub process: Process,
@@ -114,7 +114,7 @@ impl Process {
         self.0.child().wait().await
     }
 
-    /// How it ended, if it has: `exit status: 1`. Its children are killed then.
+    /// Returns how the program ended, if it has: `exit status: 1`. Kills its children then.
     pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         self.0.ended()
     }

@@ -13,7 +13,7 @@ use std::{io, path::PathBuf, process::Command, sync::Arc, time::Duration};
 /// The command has no standard input and no terminal. It is the leader of a process group: when it ends, times out, or
 /// when the future of [`Shell::run`] is dropped, the whole group is killed, and so are the processes that left it
 /// (`setsid`, a daemon): each carries the variable `HAFT_CALL`. Only a process that left the group *and* cleaned its
-/// environment goes on until this process ends.
+/// environment continues until this process ends.
 ///
 /// When this process ends, for whatever reason, the command is killed with it. What the command has started is killed
 /// as well if a supervisor was named ([`crate::supervise_by`]), and otherwise when a later process calls
@@ -26,7 +26,7 @@ use std::{io, path::PathBuf, process::Command, sync::Arc, time::Duration};
 pub struct Shell {
     /// What the shell runs.
     pub command: String,
-    /// Where it starts.
+    /// The folder that it starts in.
     pub folder: PathBuf,
     /// The whole environment: names and values.
     pub environment: Arc<[(String, String)]>,

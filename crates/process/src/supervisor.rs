@@ -36,7 +36,7 @@ enum Supervisor {
     None,
     /// Not started yet. `belongs_to`: the variable of this process.
     Named { program: PathBuf, belongs_to: Option<String> },
-    /// It ends what is left when this pipe is closed.
+    /// The supervisor runs. It ends what is left when this pipe is closed.
     Runs(ChildStdin),
 }
 
@@ -67,7 +67,7 @@ pub fn supervise(argument: Option<OsString>) -> bool {
     if told == DISMISSAL {
         return true;
     }
-    // Its files are closed before its children are killed.
+    // The process closes its files before its children are killed.
     let end = Instant::now() + KILL_TIMEOUT;
     while parent_id() == parent && Instant::now() < end {
         sleep(Duration::from_millis(1));
@@ -91,7 +91,7 @@ pub fn dismiss_supervisor() {
 pub(crate) fn start() {
     let mut supervisor = lock();
     if let Supervisor::Named { program, belongs_to } = &*supervisor {
-        // Where it cannot be started, the next command tries again.
+        // If it cannot be started, the next command tries again.
         if let Ok(input) = begin(program, belongs_to.as_deref()) {
             *supervisor = Supervisor::Runs(input);
         }

@@ -73,7 +73,7 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
     body.into()
 }
 
-/// Where the cache is asked for, the end of what never changes is marked too, tools and system prompt: it is found again
+/// If the cache is asked for, the end of what never changes is marked too, tools and system prompt: it is found again
 /// where something in the conversation gave way.
 fn system(text: &str, quirks: &Quirks) -> Value {
     match quirks.prompt_cache {
@@ -92,7 +92,8 @@ fn mark_end(turns: &mut [Turn], ttl: CacheTtl) {
     }
 }
 
-/// The same in every place: the wire refuses a shorter time before a longer one.
+/// The mark that caches a prompt up to here. All marks of a request have one time to live, since the wire refuses a
+/// shorter time before a longer one.
 fn cache_control(ttl: CacheTtl) -> Value {
     match ttl {
         CacheTtl::FiveMinutes => json!({"type": "ephemeral"}),
@@ -100,7 +101,7 @@ fn cache_control(ttl: CacheTtl) -> Value {
     }
 }
 
-/// Neighbors of one role become one message; so all results of a turn stand in one (O-47).
+/// Neighbors of one role become one message; so all results of a turn are in one (O-47).
 fn messages(turns: Vec<Turn>) -> Vec<Value> {
     turns.into_iter().map(|(role, blocks)| json!({"role": role, "content": plain(blocks)})).collect()
 }

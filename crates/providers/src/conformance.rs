@@ -7,10 +7,10 @@ use haft_core::{Delta, Part, ProviderError, Reply, text_of};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// The reply that `chunks` spell. For [`Wire::OpenaiChat`], [`Wire::Gemini`] and [`Wire::Converse`] `{content, reasoning, tool_calls: [{id, name,
-/// arguments}], finish_reason, usage}`, for [`Wire::OpenaiResponses`] `{content, reasoning, tool_calls: [{call_id,
-/// name, arguments}], status, usage}`, for [`Wire::Anthropic`] `{content: [blocks], stop_reason, usage}`.
-/// Where it was cut off or reports an error, what came before and `error: {message}`.
+/// The reply that `chunks` spell. For [`Wire::OpenaiChat`], [`Wire::Gemini`] and [`Wire::Converse`] `{content,
+/// reasoning, tool_calls: [{id, name, arguments}], finish_reason, usage}`, for [`Wire::OpenaiResponses`] `{content,
+/// reasoning, tool_calls: [{call_id, name, arguments}], status, usage}`, for [`Wire::Anthropic`] `{content: [blocks],
+/// stop_reason, usage}`. If the reply was cut off or reports an error, the part before it and `error: {message}`.
 pub fn assemble<'a>(wire: Wire, chunks: impl IntoIterator<Item = &'a [u8]>) -> Value {
     let chunks: Vec<&[u8]> = chunks.into_iter().collect();
     let mut reading = Reading::new(wire.parser());
@@ -36,7 +36,7 @@ fn read(
     chunks: &[&[u8]],
     deltas: &mut Vec<Delta>,
 ) -> Result<(), ProviderError> {
-    // To the end in any case: some recordings hold two replies in one stream.
+    // The recording is read to its end in any case: some recordings hold two replies in one stream.
     chunks.iter().try_for_each(|chunk| reading.push(chunk, endpoint, deltas))?;
     reading.finish(endpoint, deltas)
 }

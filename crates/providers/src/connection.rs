@@ -5,11 +5,11 @@ use std::sync::Arc;
 /// How to reach a vendor.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    /// In place of the vendor's own.
+    /// Replaces the vendor's own address.
     pub base_url: Option<String>,
     /// `None` for servers that want none.
     pub key: Option<Key>,
-    /// Whose key it is, where the user has several.
+    /// The name of the account that the key belongs to, for a user who has several.
     pub account: Option<String>,
     /// What the address of a cloud is made of, and how it is signed in to where there is no key.
     pub variables: Variables,

@@ -96,9 +96,9 @@ fn is_same_set(one: &Value, other: &Value) -> bool {
 /// Words of JSON Schema that Anthropic takes for an answer.
 const ANTHROPIC_WORDS: [&str; 7] = ["type", "description", "title", "enum", "const", "required", "$ref"];
 
-/// The schema as Anthropic takes it: objects closed, without limits on numbers and lengths, which are checked here. `None`
-/// where it allows what cannot be said that way.
-/// Source: platform.claude.com/docs, "Structured outputs", "JSON Schema limitations", 2026-11.
+/// The schema as Anthropic takes it: objects closed, without limits on numbers and lengths, which are checked here.
+/// `None` if it allows what cannot be said that way. Source: platform.claude.com/docs, "Structured outputs", "JSON
+/// Schema limitations", 2026-11.
 pub(crate) fn closed(schema: &Value) -> Option<Value> {
     let schema = schema.as_object()?;
     let mut made = Map::new();
@@ -176,9 +176,9 @@ pub(crate) fn definition(tool: &ToolSpec, quirks: &Quirks) -> Value {
 /// Words of JSON Schema that strict schemas may have besides those that are put in anew.
 const KNOWN_WORDS: [&str; 7] = ["type", "description", "enum", "const", "minimum", "maximum", "pattern"];
 
-/// The same schema with all properties required, those that were not nullable, and nothing else allowed: `null` then
-/// means "not given". `None` where it leaves open what a value may be.
-/// Source: platform.openai.com/docs/guides/structured-outputs, "Supported schemas", 2026-11.
+/// The schema in the strict form: all properties are required, those that were optional may be `null` ("not given"),
+/// and no other property is allowed. `None` if the schema leaves open what a value may be. Source:
+/// platform.openai.com/docs/guides/structured-outputs, "Supported schemas", 2026-11.
 pub(crate) fn strict(schema: &Value) -> Option<Value> {
     let schema = schema.as_object()?;
     let mut made: Map<String, Value> = Map::new();

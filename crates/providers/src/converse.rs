@@ -96,7 +96,7 @@ fn named_in(messages: &[Arc<Message>]) -> Vec<Value> {
     names.iter().map(|name| tool_spec(name, "Not available.", &json!({"type": "object"}))).collect()
 }
 
-/// Neighbors of one role become one message: all results of a turn must stand in one.
+/// Neighbors of one role become one message: all results of a turn must be in one.
 fn messages(mut turns: Vec<Turn>, caches: bool) -> Vec<Value> {
     if let Some((_, last)) = turns.last_mut() {
         last.extend(cache_point(caches));

@@ -1,6 +1,6 @@
 //! One call without a model: a provider that makes the call it is told to make.
 //!
-//! The call goes the whole way of a model's: checks, policy, view, stage, journal.
+//! The call passes through the same checks, policy, view, stage and journal as a call of a model.
 use futures::{StreamExt, stream, stream::BoxStream};
 use haft_core::{
     CallId, Command, Delta, Message, Part, Provider, ProviderError, Request, StopReason, text_of,
@@ -11,7 +11,7 @@ pub struct Direct;
 
 const WORD: &str = "call";
 
-/// Who speaks in such a session, as people write models.
+/// The model of a session in which this provider answers, as models are written in settings.
 pub const MODEL: &str = "script/direct";
 
 /// `arguments` are passed on as they are; the checks of the call find out whether they are JSON.

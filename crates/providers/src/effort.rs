@@ -24,10 +24,10 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// From the least to the most.
+    /// All levels, the lowest first.
     pub const ALL: [Self; 3] = [Self::Low, Self::Medium, Self::High];
 
-    /// As options and vendors write it.
+    /// The name of the level in options and in requests.
     pub fn name(self) -> &'static str {
         match self {
             Self::Low => "low",

@@ -12,7 +12,7 @@ use std::{error::Error, sync::Arc};
 pub(crate) struct Endpoint {
     /// The vendor's name as it is typed.
     pub name: String,
-    /// The same as people write it.
+    /// The vendor's name as messages show it.
     pub title: String,
     pub wire: Wire,
     /// Without a slash at the end; paths of the wire are appended.
@@ -20,7 +20,7 @@ pub(crate) struct Endpoint {
     pub key: Option<Key>,
     /// Named in the hint when the key is refused, if there is no account.
     pub key_variable: Option<&'static str>,
-    /// Whose key it is, where the user has several.
+    /// The name of the account that the key belongs to, for a user who has several.
     pub account: Option<String>,
     /// The command that starts it, where it runs on this machine.
     pub start: Option<&'static str>,
@@ -36,7 +36,7 @@ impl Endpoint {
         // Callers have checked the address with `Vendor::address`; a request to one that is not complete fails.
         let base_url = vendor.address(given, &connection.variables);
         let base_url = base_url.unwrap_or_else(|_| given.unwrap_or(vendor.base_url).to_owned());
-        // What stands behind another address may know less than the vendor.
+        // The text behind another address may know less than the vendor.
         let mut quirks = Quirks { cache_ttl: connection.cache_ttl, ..vendor.quirks };
         if connection.base_url.is_some() {
             quirks.strict_tools = false;
@@ -72,7 +72,7 @@ impl Endpoint {
         format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
     }
 
-    /// `text` without the key, and without what stands in its place.
+    /// `text` without the key, and without the text in its place.
     pub(crate) fn hide_key(&self, text: String) -> String {
         match (&self.key, &self.signer) {
             (Some(key), _) => key.hide_in(text),
@@ -81,7 +81,7 @@ impl Endpoint {
         }
     }
 
-    /// Nothing listens there, and it is this machine: waiting does not help.
+    /// The error for an address of this machine at which no server listens: waiting does not help.
     pub(crate) fn not_running(&self) -> ProviderError {
         let start = match &self.start {
             Some(start) => format!("start it with `{start}`"),
@@ -99,13 +99,13 @@ impl Endpoint {
         ProviderError::Untrusted { provider: self.title.clone(), message }
     }
 
-    /// No answer, half an answer, or none that can be read.
+    /// The error for a missing, incomplete or unreadable answer.
     pub(crate) fn broken(&self, what: &str) -> ProviderError {
         let message = self.hide_key(format!("{what} ({})", self.address()));
         ProviderError::Connection { provider: self.title.clone(), message, source: None }
     }
 
-    /// As [`Self::broken`], with the cause for the log.
+    /// Does what [`Self::broken`] does, and keeps the cause for the log.
     pub(crate) fn broken_by(
         &self,
         what: &str,

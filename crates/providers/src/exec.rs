@@ -36,20 +36,20 @@ pub struct Exec {
     pub program: PathBuf,
     /// What it is given, one by one; no shell reads them. `{prompt}` and `{model}` stand for what their names say.
     pub arguments: Vec<String>,
-    /// Where it starts. `None`: where this process runs.
+    /// The folder that it starts in. `None`: where this process runs.
     pub folder: Option<PathBuf>,
-    /// Its whole environment; nothing of that of this process.
+    /// The whole environment of the command, which inherits none of this process's variables.
     pub environment: Vec<(String, String)>,
     /// For how long it may say nothing.
     pub patience: Duration,
-    /// As [`crate::Timeouts::repeating`].
+    /// The limit that [`crate::Timeouts::repeating`] describes.
     pub repeating: Duration,
-    /// As [`crate::Timeouts::reply`].
+    /// The limit that [`crate::Timeouts::reply`] describes.
     pub reply: Duration,
 }
 
 impl Exec {
-    /// With the usual patience, started where this process runs.
+    /// A command with the default limits, which starts in the folder of this process.
     pub fn new(name: impl Into<String>, program: impl Into<PathBuf>, arguments: Vec<String>) -> Self {
         Self {
             name: name.into(),

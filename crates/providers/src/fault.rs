@@ -8,7 +8,7 @@ use haft_core::{ProviderError, TimedOut, UnreadableReply, clip};
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
 
-/// So much of a vendor's words is passed on, in bytes.
+/// Maximum bytes of a vendor's message that are passed on.
 const KEPT_WORDS: usize = 1_000;
 
 /// How vendors say that the conversation is too long, in lower case.
@@ -57,14 +57,15 @@ const UNREADABLE_WORDS: &[&str] =
 /// How servers say that they cannot hand calls over, in lower case: Ollama and vLLM, 2026-11.
 const NO_TOOLS_WORDS: &[&str] = &["does not support tools", "--enable-auto-tool-choice"];
 
-/// How vendors say in a 403 that the key, the token or the signature is wrong, in lower case. Others mean what is asked for.
+/// How vendors say in a 403 that the key, the token or the signature is wrong, in lower case. Any other 403 refuses the
+/// model or the request.
 const KEY_WORDS: &[&str] =
     &["api key", "api_key", "api-key", "token", "credential", "signature", "authentication"];
 
 /// An error as a vendor words it, from a body or from the middle of a stream.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Complaint {
-    /// HTTP status; 0 where there is none.
+    /// HTTP status, or 0.
     pub status: u16,
     /// `code` and `type` of the error, in lower case.
     pub code: String,
@@ -79,9 +80,9 @@ pub(crate) struct Complaint {
 }
 
 impl Complaint {
-    /// The error that `value` reports, in any of the shapes in use:
-    /// `{"error":{"message","type","code"}}`, `{"error":"text"}`, `{"object":"error","message"}`,
-    /// `{"type":"error","error":{…}}`, `{"detail":…}` is none, as a good reply may hold one.
+    /// The error that `value` reports, in any of the shapes in use: `{"error":{"message","type","code"}}`,
+    /// `{"error":"text"}`, `{"object":"error","message"}`, `{"type":"error","error":{…}}`, `{"detail":…}` is not an
+    /// error, since a good reply may hold it.
     pub(crate) fn read(value: &Value) -> Option<Self> {
         let error = match &value["error"] {
             Value::Object(error) if !error.is_empty() => &value["error"],
@@ -92,7 +93,7 @@ impl Complaint {
         Some(Self::said(message_in(error).unwrap_or_else(|| error.to_string()), error))
     }
 
-    /// Of an HTTP answer with a status that is no success.
+    /// Reads the fault from the body of an HTTP answer whose status is no success.
     pub(crate) fn of_body(status: u16, body: &str, retry_after: Option<Duration>) -> Self {
         let value = json::parse(body).unwrap_or_default();
         // Gemini's OpenAI-compatible endpoint wraps the object in an array.
@@ -111,7 +112,7 @@ impl Complaint {
         Self { status, code, message, retry_after, is_daily, is_final: false }
     }
 
-    /// Who can act on it.
+    /// Sorts the fault by what can be done about it.
     pub(crate) fn sort(self, endpoint: &Endpoint) -> ProviderError {
         let kind = self.kind();
         let words = self.words(endpoint);
@@ -314,7 +315,7 @@ pub(crate) fn redirected(endpoint: &Endpoint, status: u16, target: Option<&str>)
     }
 }
 
-/// What the server asked to wait for: `retry-after-ms`, else `retry-after` in seconds or as an HTTP date.
+/// What the server asked to wait for: `retry-after-ms`, otherwise `retry-after` in seconds or as an HTTP date.
 pub(crate) fn retry_after(
     milliseconds: Option<&str>,
     seconds: Option<&str>,

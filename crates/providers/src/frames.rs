@@ -8,7 +8,7 @@
 use crate::sse::{Event, MAX_EVENT, TooLong};
 use serde_json::{Value, json};
 
-/// Both lengths and their checksum.
+/// Bytes of the prelude: the length of the message, the length of its headers, and a checksum of both.
 const PRELUDE: usize = 12;
 /// The checksum at the end.
 const CHECKSUM: usize = 4;
@@ -24,7 +24,7 @@ pub(crate) struct Frames {
 pub(crate) enum FrameError {
     /// It grew past [`MAX_EVENT`].
     TooLong,
-    /// Its checksum or its form is wrong: what follows cannot be trusted.
+    /// The checksum or the form of the message is wrong, so the bytes behind it cannot be read either.
     Broken,
 }
 
@@ -99,7 +99,8 @@ fn texts(mut bytes: &[u8]) -> Option<Vec<(&str, &str)>> {
     while let Some((length, rest)) = bytes.split_first() {
         let (name, rest) = rest.split_at_checked(usize::from(*length))?;
         let (kind, rest) = rest.split_first()?;
-        // Of a fixed length: true, false, byte, short, integer, long, time, UUID. Bytes and texts name theirs.
+        // Values of a fixed length are true, false, byte, short, integer, long, time and UUID; bytes and texts begin
+        // with their length.
         let (skipped, length) = match kind {
             0 | 1 => (0, 0),
             2 => (0, 1),

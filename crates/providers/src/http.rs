@@ -1,4 +1,4 @@
-//! One POST out, bytes in. No redirect is followed, and nothing is read without a bound.
+//! Sends one POST request and reads the answer. No redirect is followed, and each read has a limit.
 use crate::{answer::Answer, endpoint::Endpoint, fault, reset, sign_in::Outgoing};
 use bytes::Bytes;
 use futures::{StreamExt, stream::BoxStream};
@@ -7,7 +7,7 @@ use haft_http::{Proxy, Reach, io_kind, says};
 use reqwest::{Client, RequestBuilder, Response, header::HeaderMap};
 use std::{io, sync::OnceLock, time::SystemTime};
 
-/// So much of an error's body is read.
+/// Maximum bytes that are read of an error's body.
 const MAX_ERROR_BODY: usize = 64 << 10;
 
 /// Sends `body` as JSON to `path` and waits for the headers of the answer.
@@ -25,7 +25,7 @@ pub(crate) async fn get(endpoint: &Endpoint, path: &str) -> Result<Answer, Provi
     send(endpoint, client(Reach::of(&endpoint.base_url))?.get(&url), headers).await
 }
 
-/// The answer if it is a success, else the error that it stands for.
+/// The answer if it is a success, otherwise the error that it stands for.
 pub(crate) async fn accept(endpoint: &Endpoint, answer: Answer) -> Result<Answer, ProviderError> {
     match answer.status {
         200..=299 => Ok(answer),
@@ -140,7 +140,7 @@ fn failed(endpoint: &Endpoint, error: reqwest::Error) -> ProviderError {
         _ if error.is_timeout() => "no connection within 10 s",
         _ if says(&error, "dns error") => "unknown host name",
         _ if error.is_connect() => "no connection",
-        // As hyper says it.
+        // The words of hyper.
         _ if says(&error, "end of file before message length") => "the response was cut off",
         _ if error.is_decode() => "the response cannot be decompressed",
         _ => "the response was cut off",

@@ -5,28 +5,29 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// On this machine an answer takes a few milliseconds; one that loads a model meanwhile may be slow.
+/// Limit for a list of models. A server on this machine answers in milliseconds, and more slowly while it loads a
+/// model.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// A longer list is not read, in bytes.
 const MAX_LIST_BYTES: usize = 4 << 20;
-/// So many models are asked what they can do, the largest first.
+/// Maximum number of models whose capabilities are asked for, the largest first.
 const MAX_ASKED_MODELS: usize = 8;
 
 /// A model that a server has installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
-    /// As the server calls it.
+    /// The model's name on the server.
     pub name: String,
     /// Why it was taken, as the end of a sentence: `the largest of 3 that can call tools`.
     pub why: String,
 }
 
-/// The best model of a server on this machine: where it tells sizes (Ollama), the largest that can call tools, else the
-/// newest. Nothing where it has none that talks. Source: github.com/ollama/ollama docs/api.md, 2026-11.
+/// The best model of a server on this machine: where it tells sizes (Ollama), the largest that can call tools,
+/// otherwise the newest. Nothing where it has none that talks. Source: github.com/ollama/ollama docs/api.md, 2026-11.
 ///
 /// # Errors
 ///
-/// Where the server does not answer within ten seconds, or not with a list of models.
+/// If the server does not answer within ten seconds, or not with a list of models.
 pub async fn best_model(
     vendor: &Vendor,
     connection: &Connection,
@@ -80,7 +81,7 @@ fn newest(rows: &[Value]) -> Option<Installed> {
     let named: Vec<(u64, String)> =
         rows.iter().filter_map(row).filter(|(_, name)| !is_embedding(name)).collect();
     let count = named.len();
-    // Of those that are equally new the first by name.
+    // Among models of one age, the first by name.
     let newest = named.into_iter().min_by_key(|(created, name)| (std::cmp::Reverse(*created), name.clone()));
     newest.map(|(_, name)| Installed { name, why: among(count, "the newest", "") })
 }

@@ -11,7 +11,7 @@ pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// As [`text`], without copying: an argument may be many megabytes long.
+/// Takes the text out of the value without copying it, as an argument may be many megabytes long.
 pub(crate) fn take_text(value: &mut Value) -> String {
     match value.take() {
         Value::String(text) => text,
@@ -19,7 +19,7 @@ pub(crate) fn take_text(value: &mut Value) -> String {
     }
 }
 
-/// What stands in a field, without copying; nothing if `value` is no object, or has no such field.
+/// The text in a field, without copying; nothing if `value` is no object, or has no such field.
 pub(crate) fn take(value: &mut Value, field: &str) -> Value {
     value.get_mut(field).map(Value::take).unwrap_or_default()
 }

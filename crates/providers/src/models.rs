@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 /// A list of names is short; who needs longer for it is not there.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
-/// On loopback an answer takes a few milliseconds.
+/// Limit for a connection to this machine, which takes a few milliseconds.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(200);
 /// A server that loads a model may be slow to say how; then a usual window is assumed.
 const WINDOW_TIMEOUT: Duration = Duration::from_millis(500);
@@ -139,7 +139,6 @@ fn names(body: &str) -> Option<Vec<String>> {
         .or_else(|| body["publisherModels"].as_array())
         .or_else(|| body["modelSummaries"].as_array())
         .or_else(|| body.as_array())?;
-    // Gemini's OpenAI-compatible endpoint puts its own prefix before each name.
     let name = |model: &Value| {
         let name =
             model["id"].as_str().or_else(|| model["modelId"].as_str()).or_else(|| model["name"].as_str())?;

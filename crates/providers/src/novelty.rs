@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use haft_core::CallId;
 
-    /// After how many pieces something new was said for the last time; 0 for never.
+    /// The number of the last piece that brought new text; 0 if none did.
     fn last_new(piece: impl Fn(usize) -> Delta) -> usize {
         let mut novelty = Novelty::default();
         let new = (1..2_000).filter(|number| novelty.observe(&piece(*number)));
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn an_honest_reply_always_says_something_new_soon() {
-        // A text that goes on for long with few words, a file without spaces, and the same words in another place.
+        // A text that continues for long with few words, a file without spaces, and the same words in another place.
         let words = ["if", "the", "value", "is", "not", "set", "then", "try", "next", "one"];
         let random: Vec<usize> = {
             let mut random = fastrand::Rng::with_seed(7);

@@ -42,7 +42,7 @@ fn messages(request: &Request, quirks: &Quirks) -> Vec<Value> {
     if !request.system.is_empty() {
         messages.push(json!({"role": "system", "content": request.system}));
     }
-    // Pictures of results wait until the last result: nothing may stand between the results of one turn.
+    // Pictures of results wait until the last result: nothing may be between the results of one turn.
     let mut pictures = Vec::new();
     for message in &request.messages {
         if !matches!(**message, Message::Tool { .. }) {
@@ -95,7 +95,7 @@ pub(crate) fn data_url(image: &Image) -> String {
     format!("data:{};base64,{}", image.mime, image.data)
 }
 
-/// Nothing for a message that was interrupted before it said anything: it would be refused.
+/// `None` for a message that was interrupted before it had any text: the wire refuses an empty message.
 fn assistant(parts: &[Part], model: &str, quirks: &Quirks) -> Option<Value> {
     let mut calls: Vec<Value> =
         parts.iter().filter_map(Part::as_call).map(|made| call(made, quirks)).collect();
@@ -171,8 +171,8 @@ pub(crate) fn sent_name(name: &str) -> String {
 /// Maximum characters of an ID of a call (platform.openai.com/docs/api-reference/chat, 2026-11).
 const MAX_CALL_ID: usize = 40;
 
-/// As it came, or nine letters and digits made from it where the vendor wants that or it is too long: the call may have been
-/// made by another model, earlier in the session.
+/// The call's own ID. If it is too long, or the vendor has a fixed form, nine letters and digits are made from it:
+/// another model may have made the call earlier in the session.
 fn call_id(id: &CallId, quirks: &Quirks) -> String {
     let is_short = id.0.len() == 9 && id.0.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if is_short || (!quirks.nine_letter_call_ids && id.0.len() <= MAX_CALL_ID) {

@@ -6,7 +6,7 @@ use serde_json::Value;
 /// Reads one reply off a wire: [`Parser::event`] for each event or [`Parser::whole`] once, then [`Parser::finish`].
 /// What it does not know it passes over.
 pub(crate) trait Parser: Send {
-    /// One event of a streamed reply.
+    /// Reads one event of a streamed reply.
     fn event(&mut self, event: &Event, out: &mut Vec<Delta>) -> Result<(), Fault>;
     /// A reply that came in one piece.
     fn whole(&mut self, body: Value, out: &mut Vec<Delta>) -> Result<(), Fault>;

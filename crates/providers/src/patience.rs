@@ -31,7 +31,7 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// From the moment in which a request is sent.
+    /// Starts the clock, at the moment in which a request is sent.
     pub(crate) fn new(timeouts: Timeouts, stream: bool, silence: Silence) -> Self {
         let given = match (stream, silence.0.load(Relaxed)) {
             (false, _) => timeouts.whole,

@@ -32,13 +32,13 @@ pub struct Quirks {
     pub models_without_sampling: &'static [&'static str],
     /// Beginnings of the names of the models of Gemini that refuse calls without a signature.
     pub models_with_signatures: &'static [&'static str],
-    /// From which field it reads how hard a model thinks.
+    /// The field that sets how hard a model thinks.
     pub effort: EffortField,
     /// Beginnings of the names of the models that take an effort; all if empty.
     pub models_with_effort: &'static [&'static str],
     /// Beginnings of the names of the models whose effort is a number of tokens.
     pub models_with_budget: &'static [&'static str],
-    /// To what it can hold a reply whose calls are text.
+    /// How the server can constrain a reply whose calls are text.
     pub holds: Holds,
     /// When it can hold a model to the JSON Schema of an answer.
     pub answers: Answers,
@@ -106,7 +106,7 @@ pub(crate) fn is_among(model: &str, beginnings: &[&str]) -> bool {
 /// How a vendor of Anthropic's wire is asked to keep a conversation in its cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptCache {
-    /// Not at all: most do it unasked.
+    /// The vendor caches by itself, as most do.
     Unasked,
     /// In the request, whose end the vendor finds.
     InRequest,
@@ -121,7 +121,7 @@ pub enum CacheTtl {
     #[default]
     #[serde(rename = "5m")]
     FiveMinutes,
-    /// An hour. To write it costs twice the price of input, in place of 1.25 times.
+    /// One hour. Writing to the cache costs twice the price of input, instead of 1.25 times.
     #[serde(rename = "1h")]
     OneHour,
 }
@@ -129,7 +129,7 @@ pub enum CacheTtl {
 /// The field that a vendor reads the effort from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffortField {
-    /// None that is known.
+    /// The vendor has no field for it that is known.
     Nowhere,
     /// `reasoning_effort`: OpenAI's chat completions.
     ReasoningEffort,
@@ -143,12 +143,12 @@ pub enum EffortField {
     ThinkingConfig,
 }
 
-/// To what a server can hold a reply.
+/// How a server can constrain a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
-    /// It takes no form at all.
+    /// Replies cannot be constrained.
     Nothing,
-    /// One JSON Schema for all of it.
+    /// By one JSON Schema for the whole reply.
     Schema,
     /// JSON Schemas between tags.
     Tags,
@@ -159,7 +159,7 @@ pub enum Holds {
 /// When a server can hold a model to the JSON Schema of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answers {
-    /// It cannot.
+    /// Never.
     Never,
     /// In a request without tools.
     Alone,
@@ -170,9 +170,9 @@ pub enum Answers {
 /// Which assistant messages carry `reasoning_content` when they are sent back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoReasoning {
-    /// None.
+    /// No message.
     Never,
-    /// Those with calls.
+    /// Messages that have calls.
     WithCalls,
     /// All.
     Always,
@@ -182,7 +182,7 @@ pub enum EchoReasoning {
 /// know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoProofs {
-    /// None.
+    /// No proofs.
     Never,
     /// `extra_content.google.thought_signature` of each call: Gemini.
     CallSignatures,

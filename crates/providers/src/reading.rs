@@ -8,9 +8,9 @@ use crate::{
 use haft_core::{Delta, ProviderError, UnreadableReply};
 use std::mem;
 
-/// So much may come without saying anything (comments, pings, events that mean nothing).
+/// Maximum bytes without content: comments, pings, events without meaning.
 const MAX_IDLE_BYTES: usize = 2 * MAX_EVENT;
-/// So much may come in one reply, inflated: 8 MB of text in events of a few letters each are some 600 MB.
+/// Maximum bytes of one reply, decompressed: 8 MB of text in events of a few letters each are some 600 MB.
 const MAX_BYTES: usize = 1 << 30;
 
 /// How events are marked off from each other, which their first byte tells.
@@ -45,7 +45,7 @@ impl Framing {
     }
 }
 
-/// One reply on its way from bytes to deltas.
+/// Turns the bytes of one reply into deltas.
 pub(crate) struct Reading {
     parser: Box<dyn Parser>,
     framing: Framing,

@@ -47,7 +47,7 @@ impl Record {
     }
 }
 
-/// One exchange on its way to a cassette.
+/// Records one exchange for a cassette.
 pub(crate) struct Tape {
     record: Arc<Record>,
     wire: Wire,

@@ -42,7 +42,7 @@ struct Exchange {
 }
 
 impl Replay {
-    /// Reads a cassette. A line that is none is an error of kind `InvalidData` that names it.
+    /// Reads a cassette. An invalid line is an error of kind `InvalidData` that names it.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let mut exchanges = BTreeMap::new();
         for (index, line) in fs::read_to_string(path)?.lines().enumerate() {

@@ -8,8 +8,8 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Headers that say what is left of a limit, each with the one that says when it is reset. Both stand in each answer,
-/// whether the limit is reached or not.
+/// Pairs of headers: what is left of a limit, and when that limit is reset. Every answer has both, even before the
+/// limit is reached.
 const LIMITS: &[[&str; 2]] = &[
     ["anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"],
     ["anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"],
@@ -19,7 +19,7 @@ const LIMITS: &[[&str; 2]] = &[
     ["x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"],
 ];
 
-/// The limit of a subscription: its reset stands in an answer once it is reached.
+/// The limit of a subscription: its reset is in an answer once it is reached.
 const PLAN_STATUS: &str = "anthropic-ratelimit-unified-status";
 const PLAN_RESET: &str = "anthropic-ratelimit-unified-reset";
 

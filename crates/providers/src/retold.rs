@@ -9,8 +9,8 @@ use std::sync::{
 };
 
 /// Says recorded replies again, of a session and of its subagents. Whose reply is next, and which, follows from the
-/// request: the conversation that said the last reply goes on; a new one belongs to the first recording that begins with
-/// its task and was not begun yet.
+/// request: the conversation that said the last reply continues; a new one belongs to the first recording that begins
+/// with its task and was not begun yet.
 pub struct Retold {
     /// The session's own, then those of its subagents, in the order in which they began.
     conversations: Vec<Conversation>,
@@ -59,7 +59,7 @@ impl Retold {
                 let replies = &self.conversations[*place].replies;
                 replies.get(before).is_some_and(|(parts, _)| are_alike(parts, last))
             };
-            // Of an attempt at a goal, the request also holds what the session was told first.
+            // The request of an attempt at a goal also holds the first prompt of the session.
             let is_below = |place: &usize| *place > 0 && task.contains(&self.conversations[*place].opening);
             let mut those = places.filter(said_last);
             return those.clone().find(is_below).or_else(|| those.next());
@@ -69,7 +69,7 @@ impl Retold {
     }
 }
 
-/// Everything that was said before the first reply.
+/// All messages before the first reply.
 fn asked(request: &Request) -> String {
     let texts = request.messages.iter().map_while(|message| match &**message {
         Message::User { parts } => Some(text_of(parts)),

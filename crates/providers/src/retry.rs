@@ -4,26 +4,28 @@ use haft_core::{Delta, Provider, ProviderError, Request, StopReason, UnreadableR
 use std::{error::Error, sync::Arc, time::Duration};
 use tokio::time::sleep;
 
-/// At most so many requests for one reply (the bar of our fault table, as are the next two).
+/// Maximum number of requests for one reply.
 const MAX_REQUESTS: u32 = 8;
-/// Where nothing listens on another machine. A server that is being restarted is back by then, one that was never started is not waited
-/// for.
+/// Maximum number of requests if the connection to another machine is refused: enough for a server that restarts.
 const MAX_REFUSED: u32 = 5;
-/// Where the server took the request and said nothing in time: each request may have been paid for.
+/// Maximum number of requests that the server accepts and does not answer in time: each may be charged.
 const MAX_TIMED_OUT: u32 = 3;
-/// Where the server answered with something that is no reply: a page, or a call that the vendor could not read.
+/// Maximum number of requests that are answered with something other than a reply: a web page, or a call that the
+/// vendor could not parse.
 const MAX_UNREADABLE: u32 = 3;
-/// If the host name cannot be resolved. A resolver may be down for a moment; a misspelled name stays unknown.
+/// Maximum number of requests if the host name cannot be resolved: a resolver may be down for a moment, and a
+/// misspelled name stays unknown.
 const MAX_UNKNOWN: u32 = 2;
-/// At most so much waiting for one reply.
+/// Maximum time spent waiting between the requests for one reply.
 const MAX_WAITING: Duration = Duration::from_secs(60);
-/// Requests are never closer together than this.
+/// Minimum time between two requests.
 const MIN_WAIT: Duration = Duration::from_millis(200);
 /// The first wait; each further one is twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// A single wait; with all jitter, seven of them stay below [`MAX_WAITING`].
+/// Maximum of a single wait; with all jitter, seven of them stay below [`MAX_WAITING`].
 const MAX_WAIT: Duration = Duration::from_secs(15);
-/// A model that says nothing is asked so many times more: it may do so for ever, and each time costs money.
+/// Maximum number of further requests after an empty reply: a model may answer nothing forever, and each request costs
+/// money.
 const MAX_EMPTY: u32 = 2;
 
 /// Repeats requests after faults that pass: [`ProviderError::is_transient`], and replies without any content.
@@ -127,7 +129,7 @@ enum Trouble {
 }
 
 impl Trouble {
-    /// Also where the model said nothing at all.
+    /// Whether the failed request may be charged, as an empty reply is.
     fn may_be_charged(&self) -> bool {
         match self {
             Self::Empty => true,

@@ -1,4 +1,4 @@
-//! A script: what a written model says, as JSON Lines. One line is one step; `#` begins a comment line.
+//! The script format: the replies of a scripted model as JSON Lines. One line is one step; `#` begins a comment line.
 //!
 //! ```text
 //! {"say": "I will look.", "calls": [{"name": "read", "arguments": {"path": "a.txt"}}]}
@@ -75,7 +75,7 @@ pub enum ScriptError {
     /// The file cannot be read.
     #[error("cannot read the script `{path}`: {source}")]
     File {
-        /// As it was given.
+        /// The path as the caller gave it.
         path: String,
         /// The cause.
         source: io::Error,

@@ -13,9 +13,8 @@ use tokio::time::sleep;
 /// Takes its replies from a script.
 ///
 /// Which step is next follows from the request alone: as many replies of the script are over as the request has
-/// messages of the assistant, those that a summary stands for included. So a session goes on at the right step in
-/// another process too. Faults stand between
-/// replies; each happens once per process.
+/// messages of the assistant, those that a summary stands for included. So a session continues at the right step in
+/// another process too. Faults are between replies; each happens once per process.
 pub struct Scripted {
     steps: Vec<Step>,
     keeps_requests: bool,
@@ -40,13 +39,13 @@ impl Scripted {
         Ok(Self { keeps_requests: false, ..Self::new(Step::read_all(path)?) })
     }
 
-    /// Then it says this.
+    /// Adds a reply with this text.
     pub fn says(mut self, text: impl Into<String>) -> Self {
         self.steps.push(Step { say: Some(text.into()), ..Step::default() });
         self
     }
 
-    /// Then it calls these tools, by name and arguments.
+    /// Adds a reply that calls these tools, by name and arguments.
     pub fn calls<'a>(mut self, calls: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
         let calls =
             calls.into_iter().map(|(name, arguments)| StepCall { id: None, name: name.into(), arguments });

@@ -77,7 +77,7 @@ impl SignIn {
         }
     }
 
-    /// In whose name the cloud is asked, in a few words.
+    /// A name for the identity that signs requests to the cloud.
     pub(crate) fn named(self, variables: &Variables) -> Result<String, Missing> {
         self.source(variables).map(|source| source.to_string())
     }
@@ -206,7 +206,7 @@ impl Credential {
         }
     }
 
-    /// From now on no output shows it.
+    /// Registers the token, or the keys, as secrets, so that no output shows them.
     fn register(&self) {
         match &self.proof {
             Proof::Keys(keys) => keys.secrets().into_iter().for_each(secret::register),
@@ -215,7 +215,7 @@ impl Credential {
     }
 }
 
-/// Whether it can stand in a header.
+/// Whether it can be in a header.
 fn is_token(token: &str) -> bool {
     !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())
 }

@@ -6,16 +6,16 @@ use std::time::Duration;
 pub struct Timeouts {
     /// From the request to the first thing that the model says.
     pub first_byte: Duration,
-    /// The same, where the model may think in silence: the server has said that it works on the reply, or it was given
-    /// up once because of `first_byte`. Also between two things that the model says, while the server says that the
-    /// model thinks.
+    /// Replaces `first_byte` when the model may think in silence: the server has said that it works on the reply, or an
+    /// earlier request for it ended because of `first_byte`. Also between two things that the model says, while the
+    /// server says that the model thinks.
     pub thinking: Duration,
-    /// From one thing that the model says to the next; comments, pings and empty pieces do not count.
+    /// From one piece of the reply to the next; comments, pings and empty pieces do not count.
     pub idle: Duration,
-    /// A reply that says nothing new for so long is ended with [`haft_core::StopReason::Repeating`]: the same words again and
-    /// again, numbers that count, white space.
+    /// A reply that brings nothing new for this time is ended with [`haft_core::StopReason::Repeating`]: the same words
+    /// again and again, numbers that count, white space.
     pub repeating: Duration,
-    /// From the first thing that the model says to the end of the reply, which else is ended with
+    /// From the first piece of the reply to its last one. A longer reply is ended with
     /// [`haft_core::StopReason::Endless`].
     pub reply: Duration,
     /// For a reply that comes in one piece.

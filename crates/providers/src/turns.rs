@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// Maximum characters of an ID of a call on these wires.
 const MAX_CALL_ID: usize = 64;
 
-/// Who speaks, and what they say.
+/// A role and the content of its messages.
 pub(crate) type Turn = (&'static str, Vec<Value>);
 
 /// Makes one message of neighbors of one role, each as its role and its blocks. Messages without content are left out, since
@@ -44,8 +44,8 @@ pub(crate) fn calls_without_thought(
     last.is_some_and(|(_, blocks)| blocks.iter().any(is_call) && !blocks.first().is_some_and(is_thought))
 }
 
-/// As it came, or without the characters that these wires refuse: it may have been made by another vendor
-/// (`functions.read:0`). What it is made from ends it, so that two IDs stay two.
+/// The call's own ID, or one without the characters that these wires refuse: another vendor may have made it
+/// (`functions.read:0`). A hash of the original ends the new ID, so that two IDs stay two.
 pub(crate) fn safe_id(id: &CallId) -> String {
     let is_safe = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
     if id.0.len() <= MAX_CALL_ID && id.0.chars().all(is_safe) {

@@ -6,20 +6,20 @@ use crate::{
 };
 use std::time::Duration;
 
-/// One who answers requests: a company, or a server on this machine.
+/// A provider of models: a company's API, or a server on this machine.
 #[derive(Clone, Debug)]
 pub struct Vendor {
-    /// As in `--model NAME/MODEL`.
+    /// The name in `--model NAME/MODEL`.
     pub name: &'static str,
     /// Other names that people try.
     pub aliases: &'static [&'static str],
-    /// As people write it.
+    /// The name that messages show.
     pub title: &'static str,
     /// What it speaks.
     pub wire: Wire,
-    /// Where it is; paths of the wire are appended.
+    /// The address; paths of the wire are appended.
     pub base_url: &'static str,
-    /// The environment variable that customarily holds the key; `None` where none is wanted.
+    /// The environment variable that customarily holds the key; `None` if none is wanted.
     pub key_variable: Option<&'static str>,
     /// The page where people make a key.
     pub key_page: Option<&'static str>,
@@ -37,7 +37,7 @@ pub struct Vendor {
     pub local: bool,
     /// How it is signed in to without a key, where it is a cloud.
     pub sign_in: Option<SignIn>,
-    /// Where it differs from the wire's usual form.
+    /// How it differs from the wire's usual form.
     pub quirks: Quirks,
 }
 
@@ -61,8 +61,8 @@ impl Vendor {
         quirks: Quirks::NONE,
     };
 
-    /// Where requests go: `given`, or the vendor's own address. That of a cloud has a region, a project or a resource in
-    /// it, which `variables` name.
+    /// The address for requests: `given`, or the vendor's own. The address of a cloud contains a region, a project or a
+    /// resource, which `variables` name.
     ///
     /// # Errors
     ///
@@ -74,8 +74,8 @@ impl Vendor {
         }
     }
 
-    /// In whose name a cloud is asked, in a few words: `the login of az`. Nothing for a vendor that takes only keys.
-    /// Makes no request.
+    /// A name for the identity that signs requests to a cloud: `the login of az`. `None` for a vendor that takes only
+    /// keys. Makes no request.
     ///
     /// # Errors
     ///
@@ -84,8 +84,8 @@ impl Vendor {
         Some(self.sign_in?.named(variables))
     }
 
-    /// The default timeouts with the vendor's quirks, as they apply at `base_url`: what stands behind another address
-    /// of a service need not be as slow. Each user of a cloud has an address of their own.
+    /// The default timeouts with the vendor's quirks, as they apply at `base_url`: the text behind another address of a
+    /// service need not be as slow. Each user of a cloud has an address of their own.
     pub fn timeouts_at(&self, base_url: &str) -> Timeouts {
         let is_own = self.local || self.sign_in.is_some() || base_url.trim_end_matches('/') == self.base_url;
         let quirk = |seconds: Option<u64>| seconds.filter(|_| is_own).map(Duration::from_secs);

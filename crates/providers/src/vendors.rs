@@ -288,7 +288,7 @@ static VENDORS: &[Vendor] = &[
         },
         ..Vendor::NONE
     },
-    // The same source.
+    // The source is that of `azure`.
     Vendor {
         name: "azure-responses",
         title: "Azure OpenAI (Responses)",
@@ -330,8 +330,8 @@ static VENDORS: &[Vendor] = &[
         },
         ..Vendor::NONE
     },
-    // The same, "Use Anthropic's Claude models", 2026-11. Its prompt cache is asked for in a block, not at
-    // the top of a request.
+    // cloud.google.com/vertex-ai/generative-ai/docs "Use Anthropic's Claude models", 2026-11. A block asks for the
+    // prompt cache, not the top of a request.
     Vendor {
         name: "vertex-anthropic",
         title: "Vertex AI (Anthropic)",

@@ -27,7 +27,7 @@ impl Wire {
         matches!(self, Self::OpenaiResponses | Self::Anthropic | Self::Gemini)
     }
 
-    /// As it is written in configuration files.
+    /// The name in configuration files.
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenaiChat => "openai_chat",

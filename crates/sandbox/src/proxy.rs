@@ -81,7 +81,7 @@ pub struct Proxy {
 #[derive(Clone, Debug)]
 struct Rules {
     hosts: Arc<[Host]>,
-    /// Whether the hosts may lie in private networks.
+    /// Whether the hosts may be in private networks.
     private: bool,
     log: Log,
 }
@@ -262,7 +262,7 @@ const LOOPBACK_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 /// The environment variables that a confined command needs in addition to its own.
 pub fn environment(confinement: &Confinement) -> Vec<(&'static str, String)> {
-    // Its workspace is a mount, and the repository may lie above.
+    // The command's workspace is a mount, and the repository may be above it.
     let git = ("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1".to_owned());
     let hosts = hosts(confinement);
     if hosts.is_empty() {

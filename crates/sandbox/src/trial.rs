@@ -60,7 +60,7 @@ const SETTINGS: [Setting; 3] = [
 /// Files by which container engines mark a container.
 const CONTAINER_FILES: [&str; 2] = [".dockerenv", "run/.containerenv"];
 
-/// The same error, with an explanation from the settings of this system.
+/// Adds an explanation from the settings of this system to the error.
 fn explained(error: io::Error) -> io::Error {
     match reason(Path::new("/")) {
         Some(reason) => io::Error::new(error.kind(), format!("{reason} ({error})")),

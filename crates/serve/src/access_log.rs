@@ -36,7 +36,7 @@ impl AccessLog {
     }
 }
 
-/// Of a response: the session that its request made or found. The paths of most requests name theirs.
+/// An extension of a response: the session that its request made or found. Most requests name it in their path.
 #[derive(Clone, Debug)]
 pub(crate) struct OfSession(pub(crate) SessionId);
 
@@ -55,7 +55,7 @@ pub(crate) struct Logged {
     status: Option<u16>,
     /// Until the end of the answer, in milliseconds.
     duration_ms: f64,
-    /// Of the answer's body.
+    /// Bytes of the response's body.
     bytes: u64,
     session: Option<String>,
     #[serde(skip)]

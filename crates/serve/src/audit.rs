@@ -25,11 +25,11 @@ const LAST_LINE: u64 = 8 << 10;
 pub struct Asked {
     /// In milliseconds since 1970-01-01 UTC.
     pub at: u64,
-    /// Who asked; `None` for a client with the server's own token.
+    /// The user who asked; `None` for a client with the server's own token.
     pub user: Option<String>,
     /// The user's role.
     pub role: Option<String>,
-    /// Of HTTP.
+    /// HTTP method.
     pub method: String,
     /// Without what follows a `?`.
     pub path: String,
@@ -38,21 +38,21 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// By `by`, a user and the role of that user.
+    /// A record of a request by `by`, a user and their role.
     pub fn new(by: Option<(String, String)>, method: &str, path: &str) -> Self {
         let (user, role) = by.unzip();
         let path = path.chars().take(MAX_PATH_LENGTH).collect();
         Self { at: now(), user, role, method: method.to_owned(), path, status: None }
     }
 
-    /// The same once it was carried out.
+    /// Adds the status of the response.
     #[must_use]
     pub fn ended(self, status: u16) -> Self {
         Self { at: now(), status: Some(status), ..self }
     }
 }
 
-/// As a log names a user.
+/// Name and role of a user, as the log has them.
 pub(crate) fn named(user: &User) -> (String, String) {
     (user.name.clone(), user.role.name.clone())
 }
@@ -89,7 +89,8 @@ impl Audit {
     }
 }
 
-/// Several servers may write one log: the chain goes on behind the line that is the last one then.
+/// Appends a line. Several servers may write one log: the chain continues after the line that is the last one at that
+/// moment.
 fn append(path: &Path, line: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().create(true).read(true).append(true).mode(0o600).open(path)?;
     file.lock()?;
@@ -135,7 +136,7 @@ pub struct AuditLog {
 /// Reads the log in `home` and checks its chain.
 ///
 /// # Errors
-/// Fails where the log cannot be read. One that does not exist has no lines.
+/// Fails if the log exists and cannot be read.
 pub fn read(home: &Path) -> io::Result<AuditLog> {
     match fs::read(home.join(FILE)) {
         Ok(text) => Ok(AuditLog::of(&text)),

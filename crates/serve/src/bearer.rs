@@ -11,7 +11,7 @@ pub(crate) fn given(headers: &HeaderMap) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
 }
 
-/// Whether a header stands there more than once: a proxy may have looked at one of them and passed on both.
+/// Whether a header occurs more than once: a proxy may have looked at one of them and passed on both.
 pub(crate) fn is_repeated(headers: &HeaderMap, name: &HeaderName) -> bool {
     headers.get_all(name).iter().nth(1).is_some()
 }

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Strangers that are connected at the same time.
 const MAX_STRANGERS: usize = 1_024;
-/// Those who have shown the token.
+/// Maximum clients that are known to have shown the token.
 const MAX_KNOWN: usize = 4_096;
 /// How long a reader may take nothing before its connection is closed; events can be followed from any place on.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -66,7 +66,7 @@ impl Connections {
         Some(peer)
     }
 
-    /// Sends the stranger away who came first: the system has no more room.
+    /// Closes the oldest connection of a stranger: the system has no more room.
     pub(crate) fn make_room(&self) {
         let first = self.strangers.lock().pop_front();
         if let Some(first) = first {
@@ -76,7 +76,7 @@ impl Connections {
 }
 
 impl Peer {
-    /// The token was shown.
+    /// Notes that the client has shown the token.
     pub(crate) fn is_known(&self) {
         let mut known = self.0.known.lock();
         if !std::mem::replace(&mut known, true) {
@@ -94,7 +94,7 @@ impl Peer {
         self.0.leave.cancelled().await;
     }
 
-    /// The connection is closed.
+    /// Notes that the connection is closed.
     pub(crate) fn has_left(&self) {
         self.0.leave.cancel();
         let mut known = self.0.known.lock();
@@ -104,7 +104,7 @@ impl Peer {
     }
 }
 
-/// A connection whose reader is given up where it takes nothing.
+/// A connection that is closed if its reader accepts nothing for too long.
 pub(crate) struct Patient {
     stream: TcpStream,
     stalled: Option<Pin<Box<Sleep>>>,

@@ -1,4 +1,4 @@
-//! [`Conversations`]: finds the session of a conversation by everything that was said in it.
+//! [`Conversations`]: finds the session of a conversation by all its messages.
 use haft_core::{Seq, SessionId};
 use parking_lot::Mutex;
 use std::{
@@ -6,10 +6,10 @@ use std::{
     sync::Arc,
 };
 
-/// What tells the beginning of a conversation from others: SHA-256 of all that was said.
+/// Identifies the beginning of a conversation: SHA-256 of all its messages.
 pub(crate) type Key = [u8; 32];
 
-/// Conversations that are remembered; of the others a new session is told what was said.
+/// Maximum number of remembered conversations. For any other, a new session gets the earlier messages.
 const MAX_CONVERSATIONS: usize = 10_000;
 
 /// All that were held lately. All clones are one.
@@ -20,11 +20,11 @@ pub(crate) struct Conversations(Arc<Mutex<Known>>);
 struct Known {
     by_key: HashMap<Key, (SessionId, Seq)>,
     order: VecDeque<Key>,
-    /// Sessions in which a request goes on.
+    /// Sessions with a running request.
     taken: HashSet<SessionId>,
 }
 
-/// A session that one request goes on in; another one that comes meanwhile forks it.
+/// A session with a running request; another request that arrives meanwhile forks it.
 pub(crate) struct Claim {
     conversations: Conversations,
     session: SessionId,

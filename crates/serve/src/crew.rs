@@ -26,7 +26,7 @@ const RETRY_DELAYS: [Duration; 3] =
 /// How soon a job that another process adds is noticed, and a schedule that is due.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Who works on jobs. All clones are one.
+/// The workers of jobs in this process. All clones are one.
 #[derive(Clone)]
 pub(crate) struct Crew(Arc<Inner>);
 
@@ -43,11 +43,11 @@ struct Inner {
 struct State {
     queue: VecDeque<SessionId>,
     running: HashMap<SessionId, CancellationToken>,
-    /// Those of them that are to be worked on again once they have been put down.
+    /// Running jobs that are to be taken up again once they have ended.
     again: HashSet<SessionId>,
-    /// Those that are worked on although they are over.
+    /// Jobs that are retried although they are over.
     retried: HashSet<SessionId>,
-    /// Those of other processes that were queued here.
+    /// Jobs of other processes that were queued here.
     taken_up: HashSet<SessionId>,
 }
 
@@ -72,7 +72,7 @@ impl Crew {
         }))
     }
 
-    /// Queues a job that stands on disk.
+    /// Queues a job that is stored on disk.
     pub(crate) fn add(&self, id: SessionId) {
         let mut state = self.0.state.lock();
         if !state.queue.contains(&id) && !state.running.contains_key(&id) {
@@ -81,7 +81,7 @@ impl Crew {
         self.0.more.notify_one();
     }
 
-    /// Queues a job anew that is over, though it may not have been put down here yet.
+    /// Queues a finished job again, even if this process has not closed it yet.
     pub(crate) fn retry(&self, id: SessionId) {
         let mut state = self.0.state.lock();
         state.retried.insert(id.clone());
@@ -119,7 +119,8 @@ impl Crew {
         jobs
     }
 
-    /// Works until it is dropped; jobs that have begun go on. Those come first that an earlier process has left.
+    /// Runs jobs until this is dropped; jobs that have begun continue. Jobs that an earlier process has left come
+    /// first.
     pub(crate) async fn work(&self) {
         tokio::select! {
             never = self.take_up() => match never {},

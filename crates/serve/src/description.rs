@@ -6,7 +6,7 @@ use utoipa::openapi::{
     path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
 };
 
-/// As JSON.
+/// The description as JSON.
 pub(crate) fn text(mut description: OpenApi) -> String {
     let paths = std::mem::take(&mut description.paths.paths);
     for (path, mut item) in paths {

@@ -34,7 +34,7 @@ pub(crate) struct ErrorBody {
 /// What went wrong.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ErrorDetail {
-    /// One word for programs.
+    /// Kind of the error, one word for programs.
     #[serde(rename = "type")]
     #[schema(example = "not_found")]
     kind: &'static str,
@@ -75,7 +75,7 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
-    /// Not as things stand.
+    /// A conflict with the current state.
     pub(crate) fn conflict(message: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "conflict", message)
     }
@@ -85,24 +85,24 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "in_the_way", message)
     }
 
-    /// It would be more than a limit allows at the moment.
+    /// A limit is reached at the moment.
     pub(crate) fn limited(message: impl Into<String>) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limit", message)
     }
 
-    /// A server behind this one does not answer at the moment.
+    /// A server that this one depends on does not answer at the moment.
     pub(crate) fn away(message: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message).suggest("send the request again")
     }
 
-    /// What was said cannot be recorded.
+    /// The journal cannot record a prompt or an answer.
     pub(crate) fn unrecorded(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INSUFFICIENT_STORAGE, "not_recorded", message).suggest(
             "ask the person who runs the server to free some space, then send the request again: what was recorded is kept",
         )
     }
 
-    /// It was tried and did not work.
+    /// An error for something that was tried and failed.
     pub(crate) fn failed(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", message)
     }
@@ -128,7 +128,7 @@ impl ApiError {
         self.status == StatusCode::NOT_FOUND
     }
 
-    /// The same as JSON, for an event of a stream that has begun.
+    /// The error as JSON, for an event of a stream that has begun.
     pub(crate) fn body(self) -> ErrorBody {
         ErrorBody { error: self.detail }
     }

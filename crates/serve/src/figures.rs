@@ -79,7 +79,7 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// Of a server with sessions of its own.
+    /// Metrics of a server with sessions of its own.
     pub(crate) fn new() -> Self {
         let mut this = Self::of_requests();
         let registry = this.registry.sub_registry_with_prefix(PREFIX);
@@ -97,7 +97,7 @@ impl Figures {
         this
     }
 
-    /// Of a server that runs nothing itself.
+    /// Metrics of a server that runs no sessions itself.
     pub(crate) fn of_requests() -> Self {
         let mut this = Self {
             registry: Registry::default(),
@@ -147,7 +147,7 @@ impl Figures {
         self.refused.get_or_create(&Why { reason }).inc();
     }
 
-    /// Something was recorded in a session.
+    /// Counts an entry that was recorded in a session.
     pub(crate) fn recorded(&self, entry: &Entry) {
         match &entry.fact {
             Fact::ToolEnded { result, .. } => {
@@ -164,7 +164,7 @@ impl Figures {
         }
     }
 
-    /// All of it.
+    /// All metrics as text.
     fn text(&self) -> String {
         let mut text = String::new();
         let _a_string_takes_everything = encode(&mut text, &self.registry);
@@ -198,7 +198,7 @@ impl Drop for Counted {
 /// Methods that have a line of their own.
 const KNOWN_METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS"];
 
-/// As journals write it.
+/// The outcome as journals write it.
 fn word(outcome: Outcome) -> String {
     serde_json::to_value(outcome).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }

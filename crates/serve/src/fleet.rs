@@ -44,7 +44,7 @@ pub struct Fleet {
     pub database: Database,
     /// Knows the agents.
     pub app: App,
-    /// Whose the jobs are that are given with the server's own token.
+    /// Owner of jobs that are submitted with the server's own token.
     pub admin: Owner,
 }
 
@@ -226,7 +226,7 @@ async fn find_line(context: &Context, asker: &Asker, id: &str) -> Answer<JobLine
     found.ok_or_else(|| no_job(id))
 }
 
-/// What is another's is told as what is not there.
+/// The error for a job that does not exist, or belongs to another owner.
 fn no_job(id: &str) -> ApiError {
     ApiError::missing(format!("there is no job `{}`", id.escape_debug())).suggest("`GET /v1/jobs` lists them")
 }

@@ -34,7 +34,7 @@ use tokio::{
 };
 use utoipa::{IntoParams, ToSchema};
 
-/// How often a client that hears nothing else hears that the connection stands.
+/// Interval of the comments that show an idle client that the connection stands.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// Where a stream begins.
@@ -45,12 +45,11 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    /// Behind the entry that the client has read last, else where it asks, in a session of which `end` is the next entry,
-    /// if that is known. A browser that reconnects by itself would give up for ever after an error: beyond the end, it gets
-    /// everything again.
+    /// Begins after the entry that the client has read last, or where it asks. `end`: the next entry of the session, if
+    /// known. A browser that reconnects by itself gives up after an error, so beyond the end it gets everything again.
     ///
     /// # Errors
-    /// Fails where the client has read what is no entry, and where it asks for one beyond the end.
+    /// Fails if the last entry that the client names is invalid, or if it asks for one beyond the end.
     pub(crate) fn of(headers: &HeaderMap, asked: Option<u64>, end: Option<Seq>) -> Answer<Self> {
         match last_event_id(headers)? {
             Some(last) if end.is_some_and(|end| last >= end.0) => Ok(Self { from: 0, is_reset: true }),
@@ -59,7 +58,7 @@ impl Start {
         }
     }
 
-    /// What stands before the events: the sign that the client starts anew.
+    /// The event before all others that tells the client to start over.
     pub(crate) fn sign(&self) -> Option<Bytes> {
         self.is_reset.then(|| Bytes::from_static(b"event: reset\nid:\ndata: {\"from\":0}\n\n"))
     }
@@ -96,7 +95,7 @@ pub(crate) enum Message {
     Line { seq: Option<u64>, line: String },
     /// An event, which is written as a line of `stream-json`.
     Event(Event),
-    /// It cannot be followed.
+    /// The session cannot be followed.
     Refused(ApiError),
     /// A comment, which clients pass over.
     Beat,
@@ -124,7 +123,7 @@ impl Message {
         }
     }
 
-    /// As an event of a stream of its own.
+    /// The event in a stream of one session.
     pub(crate) fn alone(self) -> Bytes {
         match self.written() {
             Self::Line { seq: Some(seq), line } => format!("id: {seq}\ndata: {line}\n\n").into(),
@@ -134,7 +133,7 @@ impl Message {
         }
     }
 
-    /// As an event of a stream of several, of which it comes from the one at this place.
+    /// The event in a stream of several sessions; `place` is the index of its session.
     fn among(self, place: usize) -> Bytes {
         match self.written() {
             Self::Line { line, .. } => format!("data: {{\"follow\":{place},\"event\":{line}}}\n\n").into(),
@@ -181,7 +180,7 @@ impl Followed {
     }
 }
 
-/// All that these say, each event with the place of the stream that it comes from.
+/// Merges the streams; each event has the place of its stream.
 pub(crate) fn together(streams: Vec<BoxStream<'static, Message>>) -> impl Stream<Item = Bytes> + Send {
     let placed = streams.into_iter().enumerate();
     select_all(placed.map(|(place, told)| told.map(move |told| told.among(place)).boxed()))
@@ -264,7 +263,7 @@ pub(crate) fn session(hub: Hub, known: Known, from: Seq) -> impl Stream<Item = M
     }
 }
 
-/// What stands in the file and was not told. One that cannot be read tells nothing.
+/// Entries in the file that were not sent yet; empty if it cannot be read.
 fn stored(hub: &Hub, known: &Known, next: Seq) -> Vec<Arc<Entry>> {
     let entries = hub.home().peek(&known.id.0).unwrap_or_default();
     entries.into_iter().filter(|entry| entry.seq >= next).collect()
@@ -292,7 +291,7 @@ async fn reopened(hub: &Hub, known: &Known, news: &mut Receiver<News>) -> bool {
 
 /// What changes about all sessions: `{"session":ID,"state":STATE|null}`.
 pub(crate) fn all(hub: Hub) -> impl Stream<Item = Bytes> + Send {
-    // From the moment on in which the client was let in.
+    // From the moment on at which the client was admitted.
     let mut news = hub.news();
     stream! {
         yield beat();

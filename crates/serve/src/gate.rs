@@ -58,7 +58,7 @@ pub(crate) struct Gate {
     log: AccessLog,
 }
 
-/// Who asks.
+/// The client of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Asker {
     /// A client with the server's own token, or a person who has logged in to administer a fleet.
@@ -74,7 +74,7 @@ pub(crate) enum Asker {
 }
 
 impl Asker {
-    /// As the audit log names an owner; `None` for a client with the server's own token.
+    /// Name and role for the audit log; `None` for a client with the server's own token.
     fn named(&self) -> Option<(String, String)> {
         let owner = match self {
             Self::Admin(owner) => owner.as_ref()?,
@@ -132,24 +132,24 @@ enum Caller {
 
 /// Why a request is refused.
 enum Refusal {
-    /// By another name, as a page does that has made its own name lead here.
+    /// The request names another host, as after DNS rebinding.
     Host,
-    /// From a page of another origin.
+    /// The request comes from a page of another origin.
     Page,
     /// Without a token that lets in.
     Token {
         /// The command that gives people tokens of their own.
         adds: Option<&'static str>,
     },
-    /// With the token of a user whose role, this one, is not configured.
+    /// The token belongs to a user with this role, which is not configured.
     Role(String),
-    /// With one wrong token after the other.
+    /// The client has tried one wrong token after another.
     Guessing,
     /// Too often.
     Often,
-    /// With a content that needs no permission of ours to be sent from a foreign page.
+    /// The content type is one that another origin's page could send without permission.
     Content,
-    /// With a token that cannot be looked up: why.
+    /// The token cannot be looked up, for this reason.
     Away(String),
 }
 
@@ -189,7 +189,7 @@ impl Gate {
         refusal.into_response()
     }
 
-    /// Who asks, by the token.
+    /// Identifies the client by its token.
     async fn caller(&self, uri: &Uri, headers: &HeaderMap) -> Result<Caller, Refusal> {
         let caller = if is_open(uri.path()) { None } else { self.named(headers).await? };
         if caller.is_none() {
@@ -211,7 +211,7 @@ impl Gate {
         Ok(user.map(Caller::User))
     }
 
-    /// Who of a fleet has the token, where it is not the server's own.
+    /// Identifies the fleet's owner with this token, if it is not the server's own.
     async fn of_fleet(&self, headers: &HeaderMap) -> Result<Option<Asker>, Refusal> {
         match (&self.owners, given(headers)) {
             (Some(owners), Some(given)) if !self.is_token(given) => owners.find(given).await,

@@ -65,7 +65,7 @@ enum CodeKind {
     Removed,
 }
 
-/// Beginnings of the names of scopes. Of those of a word, the innermost that is listed counts.
+/// Beginnings of the names of scopes. The innermost listed scope of a word counts.
 const KINDS: [(&str, CodeKind); 17] = [
     ("comment", CodeKind::Comment),
     ("string", CodeKind::String),
@@ -95,7 +95,7 @@ pub(crate) async fn highlight(_context: Context, Body(code): Body<Code>) -> Answ
     highlighted(code).await
 }
 
-/// The same for any client, without a look at what it may do.
+/// Highlights for any client, without a check of its permissions.
 pub(crate) async fn highlighted(Code { language, code }: Code) -> Answer<Json<HighlightedCode>> {
     if code.len() > MAX_CODE_BYTES {
         let message = format!("the code has {} bytes, more than {MAX_CODE_BYTES}", code.len());

@@ -36,11 +36,11 @@ use std::{
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, broadcast};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// News that a slow listener may fall behind; it looks at the whole then.
+/// Number of events that a listener may fall behind. A slower one reads the whole list again.
 const EVENT_CAPACITY: usize = 1_024;
 /// How soon it is noticed that a session has closed.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// Sessions that are open at the same time, whatever goes on in them.
+/// Maximum number of open sessions, working or idle.
 const MAX_OPEN: usize = 8_192;
 /// How soon a stream ends after its user was signed out.
 const USER_INTERVAL: Duration = Duration::from_secs(2);
@@ -85,30 +85,30 @@ struct Inner {
     leaving: CancellationToken,
     /// A session is open that may become idle.
     opened: Notify,
-    /// Who has attached to sessions.
+    /// Clients that have attached to sessions.
     clients: RemoteClients,
     places: Arc<Semaphore>,
     /// What the person who runs the server was warned of.
     warned: Mutex<HashSet<String>>,
 }
 
-/// A session stands otherwise than before, or asks one question more.
+/// The state of a session has changed, or it asks another question.
 #[derive(Clone, Debug)]
 pub(crate) struct News {
     /// Which.
     pub(crate) session: SessionId,
-    /// Its state; `None` if the session is gone.
+    /// State of the session; `None` if it is gone.
     pub(crate) state: Option<SessionState>,
 }
 
 /// How a session was opened.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Here and now: nothing goes on in it yet.
+    /// The session was opened just now: it is idle.
     Fresh,
-    /// By another part of the program, which closes it.
+    /// Opened by another part of the program, which also closes it.
     Lent,
-    /// Before: something may go on in it.
+    /// The session was open before: it may be working.
     Running,
 }
 
@@ -145,7 +145,7 @@ impl Hub {
         Self { inner: Arc::new(inner), signed_in: None }
     }
 
-    /// The same sessions, as far as this user may see them.
+    /// The hub for this user, with the sessions that the user may see.
     pub(crate) fn seen_by(&self, signed_in: SignedIn) -> Self {
         Self { inner: self.inner.clone(), signed_in: Some(signed_in) }
     }
@@ -195,7 +195,7 @@ impl Hub {
         }
     }
 
-    /// Those who have attached to sessions, and what was taken from them.
+    /// Clients that have attached to sessions, and their commands.
     pub(crate) fn clients(&self) -> &RemoteClients {
         &self.inner.clients
     }
@@ -393,7 +393,7 @@ impl Hub {
         self.inner.open.find(id).or_else(|| Some(self.engines().with(id)?.1))
     }
 
-    /// How a session stands at this moment.
+    /// The current state of a session.
     pub(crate) fn state(&self, id: &SessionId) -> SessionState {
         match self.inner.open.state(id) {
             Some(state) => state,
@@ -408,7 +408,7 @@ impl Hub {
         self.hold(session, Kind::Lent);
     }
 
-    /// It is wanted still, though nothing happens in it.
+    /// Keeps the session open, although it is idle, since a client follows it.
     pub(crate) fn touch(&self, id: &SessionId) {
         self.inner.open.touch(id);
     }
@@ -427,7 +427,7 @@ impl Hub {
 
     fn hold(&self, session: Session, kind: Kind) -> Session {
         let (id, next) = (session.id().clone(), haft_present::cursor::next(&session));
-        // What a dead process left half-done does not go on.
+        // Work that a dead process left unfinished does not continue.
         let from = if kind == Kind::Running { Seq(0) } else { next };
         let held = Held::new(session.clone(), from, kind == Kind::Lent);
         let serial = held.serial();
@@ -450,7 +450,7 @@ impl Hub {
         session
     }
 
-    /// Knows how the session stands until it closes.
+    /// Tracks the state of the session until it closes.
     async fn watch(&self, id: SessionId, serial: u64, (events, new): (impl Stream<Item = Event>, Seq)) {
         self.tell(&id);
         let mut events = pin!(events);
@@ -490,7 +490,7 @@ impl Hub {
         let _nobody_listens = self.inner.news.send(News { session: id.clone(), state });
     }
 
-    /// Closes a session, also one that another request opens again meanwhile. Fails where something goes on in it.
+    /// Closes a session, also one that another request opens again meanwhile. Fails if the session is working.
     pub(crate) async fn close(&self, id: &SessionId) -> Answer<()> {
         let close = async {
             loop {
@@ -509,12 +509,12 @@ impl Hub {
         })
     }
 
-    /// It is open here or elsewhere.
+    /// Whether the session is open, here or in another process.
     fn is_taken(&self, id: &SessionId) -> bool {
         self.engines().with(id).is_some() || self.home().is_open(id)
     }
 
-    /// Waits until a session that ended here is closed, but not for ever.
+    /// Waits, with a limit, until a session that ended here is closed.
     async fn closed(&self, id: &SessionId) {
         let gone = async {
             while self.is_taken(id) {
@@ -524,7 +524,7 @@ impl Hub {
         let _another_has_it = tokio::time::timeout(held::FAREWELL, gone).await;
     }
 
-    /// Closes idle sessions, for ever. While none is open no clock runs.
+    /// Closes idle sessions, forever. While none is open no clock runs.
     pub(crate) async fn close_idle(&self) {
         let idle = self.settings().idle;
         loop {
@@ -548,7 +548,7 @@ impl Hub {
         self.inner.tasks.spawn(self.inner.leaving.clone().run_until_cancelled_owned(work));
     }
 
-    /// Interrupts what goes on, waits until all is recorded and told, and closes everything.
+    /// Interrupts all turns, waits until everything is recorded and sent, and closes all sessions.
     pub(crate) async fn shut_down(&self) {
         self.inner.leaving.cancel();
         self.engines().shut_down().await;

@@ -1,4 +1,4 @@
-//! [`KeptSession`] and [`KeptJob`]: a session as it lies on disk, and a job of a fleet as its database keeps it.
+//! [`KeptSession`] and [`KeptJob`]: a session as it is stored on disk, and a job of a fleet as its database keeps it.
 use haft_app::App;
 use haft_core::{Entry, Hash, Secrets, SessionId, SessionOpened, Stage, changed, line};
 use haft_engine::{JournalError, Recorded};
@@ -21,7 +21,7 @@ impl Recorded for KeptJob {
         self.contents.get(&hash.0).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Only its worker knows them.
+    /// Unknown here: only the worker knows its secrets.
     fn secrets(&self) -> Secrets {
         Secrets::default()
     }
@@ -50,7 +50,7 @@ impl KeptJob {
     }
 }
 
-/// A session as it lies on disk.
+/// A session as it is stored on disk.
 pub(crate) struct KeptSession {
     entries: Vec<Arc<Entry>>,
     contents: LocalStage,

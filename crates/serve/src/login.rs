@@ -56,7 +56,7 @@ const LOGINS: f64 = 100.0;
 const LOGINS_A_SECOND: f64 = 5.0;
 /// How long what the provider says of itself is believed, its keys included.
 const METADATA_LIFETIME: Duration = Duration::from_secs(600);
-/// For so long an unknown key does not lead to another request: each login could cause one.
+/// Minimum time between two requests for the provider's keys: each login with an unknown key could cause one.
 const MIN_METADATA_AGE: Duration = Duration::from_secs(1);
 /// How long a provider that cannot be asked is not asked again.
 const FAILURE_LIFETIME: Duration = Duration::from_secs(5);
@@ -262,7 +262,7 @@ impl Logins {
         found.map_err(|error| failed(&error))
     }
 
-    /// Where the provider sends browsers back to.
+    /// The address that the provider sends browsers back to.
     fn address(&self, headers: &HeaderMap) -> Result<RedirectUrl, LoginError> {
         let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         let own = self.settings.url.clone().unwrap_or_else(|| {
@@ -411,7 +411,7 @@ pub(crate) fn is_part(path: &str) -> bool {
     matches!(path, BEGIN | CALLBACK | OFFER)
 }
 
-/// The routes. Where there is no provider, the page is told so.
+/// The routes. The page is told if there is no provider.
 pub(crate) fn routes<S: Clone + Send + Sync + 'static>(logins: Option<Arc<Logins>>) -> Router<S> {
     let issuer = logins.as_ref().map(|logins| logins.settings.issuer.clone());
     let offer = Router::new().route(OFFER, get(async move || Json(json!({"issuer": issuer}))));

@@ -61,7 +61,8 @@ const FILES: [File; 31] = files! {
     "/live.js" "text/javascript; charset=utf-8" "live.js",
 };
 
-/// Nothing is loaded but from here (the policy `worker` of the page names the scripts of its workers), pictures may stand in the page itself, and no other page may embed this one.
+/// Everything is loaded from this server (the policy `worker` of the page names the scripts of its workers), pictures
+/// may be inline, and no other page may embed this one.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; manifest-src 'self'; img-src 'self' data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
                       trusted-types worker";

@@ -15,7 +15,7 @@ pub struct Settings {
     pub app: App,
     /// What jobs are asked for, but for the directory.
     pub spec: SessionSpec,
-    /// Makes the engines of sessions. Its first engine was made.
+    /// Makes the engines of sessions; the first one exists already.
     pub host: AppHost,
     /// The directories that are served, links followed; sessions begin in the first one. A session that works elsewhere is
     /// neither shown nor opened.
@@ -48,7 +48,7 @@ pub struct LoginSettings {
 }
 
 impl Settings {
-    /// Where sessions lie.
+    /// The folder of the sessions.
     pub(crate) fn home(&self) -> Home {
         self.app.home()
     }
@@ -72,11 +72,11 @@ impl Settings {
 /// What sessions of one engine have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
-    /// Where they work.
+    /// The folder that sessions work in.
     pub(crate) workspace: PathBuf,
     /// `PROVIDER/MODEL`.
     pub(crate) model: String,
-    /// By its name.
+    /// Name of the profile.
     pub(crate) profile: String,
     /// Reasoning effort; as the server was started if left out.
     pub(crate) effort: Option<String>,
@@ -88,7 +88,7 @@ pub(crate) struct Place {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Bounds {
     pub(crate) up_to: Option<Mode>,
-    /// Of a turn, as the bits of US dollars.
+    /// Maximum cost of a turn: the bits of a float, in US dollars.
     max_cost: Option<u64>,
     /// `PROVIDER/MODEL`, in which `*` stands for any characters; without any, all.
     pub(crate) models: Arc<[String]>,

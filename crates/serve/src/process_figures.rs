@@ -18,7 +18,7 @@ pub(crate) struct ProcessFigures {
 }
 
 impl ProcessFigures {
-    /// Of a process that began a moment ago.
+    /// Metrics of a process that has just begun.
     pub(crate) fn new() -> Self {
         Self { begun: SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs_f64() }
     }

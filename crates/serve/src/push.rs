@@ -138,7 +138,7 @@ impl Push {
         self.0.devices.remove(|device| device.is_of(hub) && device.subscription.id() == id)
     }
 
-    /// Follows the news for ever.
+    /// Follows the news of sessions, forever.
     pub(crate) async fn work(&self) {
         if self.is_off() {
             return;
@@ -230,7 +230,7 @@ impl Push {
         match about {
             Subject::Call(call) => Notice::of_call(&hub.live(id)?, id.clone(), call, &title),
             Subject::End if hub.state(id) != SessionState::Idle => None,
-            // The session above goes on with what this one found.
+            // The parent session continues with the result of this one.
             Subject::End if hub.home().opened(id)?.1.delegated_by.is_some() => None,
             Subject::End => Notice::of_end(&self.entries(id)?, id.clone(), &title),
         }

@@ -1,8 +1,9 @@
 //! [`Requests`]: requests with an `Idempotency-Key`: a repeated one gets the same answer, and is carried out once.
 //!
-//! A [`Store`] keeps each key with the request that it came with, the ID of what that request makes, and the answer. Where a
-//! crash came between, the handler finds by [`Keyed`] what was done already: the session has that ID, the prompt stands in
-//! the journal under the key's name, and what else was done in a session stands behind the position that was kept.
+//! A [`Store`] keeps each key with the request that it came with, the ID of what that request makes, and the answer.
+//! After a crash in between, the handler finds by [`Keyed`] what was done already: the session has that ID, the prompt
+//! is in the journal under the key's name, and what else was done in a session stands behind the position that was
+//! kept.
 mod files;
 mod rows;
 
@@ -103,7 +104,7 @@ enum Store {
 
 /// What is known of a key.
 enum Found {
-    /// It came with another request.
+    /// The key belongs to another request.
     Other,
     Answered(RequestAnswer),
     /// The request is to be done, and its answer kept.
@@ -158,7 +159,7 @@ impl Requests {
         Self(Arc::new(Inner { store, tasks: TaskTracker::new() }))
     }
 
-    /// Waits until those that were begun have kept their answers, but not for ever.
+    /// Waits, with a limit, until all running requests have kept their answers.
     pub(crate) async fn close(&self) {
         self.0.tasks.close();
         let _a_repeat_looks_what_was_done = tokio::time::timeout(SHUTDOWN_TIMEOUT, self.0.tasks.wait()).await;
@@ -236,7 +237,7 @@ fn again(RequestAnswer { status, kind, body }: RequestAnswer) -> Response {
         .into_response()
 }
 
-/// Of the client by its token, and of its key: two clients may choose the same one.
+/// Name of the request's file, made of the client's token and its key: two clients may choose the same key.
 fn name(headers: &HeaderMap) -> Answer<String> {
     let mut keys = headers.get_all(KEY).iter();
     let key = keys.next().map(|key| key.as_bytes().trim_ascii()).unwrap_or_default();
@@ -251,7 +252,8 @@ fn name(headers: &HeaderMap) -> Answer<String> {
     Ok(digest(&[given(headers).unwrap_or_default(), key]))
 }
 
-/// Of all that makes a request another one. JSON is the same however it is written, and in whatever order its members are.
+/// Fingerprint of everything that makes a request another one. The spelling of JSON and the order of its members do not
+/// count.
 fn fingerprint(head: &Parts, body: &[u8]) -> String {
     let read = serde_json::from_slice::<Value>(body).map(|mut value| {
         value.sort_all_objects();

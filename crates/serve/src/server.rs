@@ -75,7 +75,7 @@ pub async fn listen(address: SocketAddr) -> io::Result<Listening> {
 /// again, and clients are told all that was recorded.
 ///
 /// # Errors
-/// Fails where the system does not say where it listens.
+/// Fails if the system does not tell the address of the socket.
 pub async fn serve(
     listening: Listening,
     settings: Settings,
@@ -154,7 +154,7 @@ fn logins(
 
 /// What a server of a fleet is made of.
 pub struct FleetSettings {
-    /// Whose jobs.
+    /// The fleet whose jobs are served.
     pub fleet: Fleet,
     /// The token for all sessions, sent as `Authorization: Bearer`.
     pub token: String,
@@ -168,11 +168,11 @@ pub struct FleetSettings {
     pub access_log: bool,
     /// How devices are notified.
     pub push: PushFile,
-    /// With what the fleet's secrets are encrypted. Without it, no device is notified.
+    /// The key that encrypts the fleet's secrets. Without it, no device is notified.
     pub key: Option<FleetKey>,
 }
 
-/// Serves the jobs of a fleet until `stop` is ready. Workers go on without it.
+/// Serves the jobs of a fleet until `stop` is ready. Workers continue without it.
 ///
 /// # Errors
 /// Fails where the system does not say where it listens.
@@ -264,7 +264,7 @@ impl Doors {
     }
 }
 
-/// One request after the other.
+/// Answers the requests of a connection, one after the other.
 async fn talk(stream: TcpStream, router: Router, peer: Peer, closing: CancellationToken) {
     let service = Asked { router, peer: peer.clone() };
     let connection = http1::Builder::new()
@@ -315,7 +315,8 @@ fn without_methods(mut response: axum::response::Response) -> axum::response::Re
     response
 }
 
-/// As many as the system allows, up to [`FILES`]. Where it refuses, clients hear of it when there are too many.
+/// Raises the limit of open files as far as the system allows, up to [`FILES`]. If that fails, clients get an error
+/// once there are too many.
 fn allow_many_files() {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let wanted = maximum.map_or(FILES, |most| most.min(FILES));

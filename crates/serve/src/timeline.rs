@@ -51,7 +51,7 @@ fn by(fact: &Fact) -> Option<String> {
     }
 }
 
-/// One piece of what a person sees of a session, or a change of an earlier piece.
+/// An item of what a user sees of a session, or a change of an earlier one.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum TimelineItem {
@@ -165,7 +165,7 @@ enum RewindDirection {
 }
 
 impl TimelineUpdate {
-    /// As JSON on one line.
+    /// The event as JSON on one line.
     pub(crate) fn line(&self) -> String {
         let line = serde_json::to_string(self).unwrap_or_default();
         safe::json(&line).into_owned()

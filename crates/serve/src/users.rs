@@ -55,7 +55,7 @@ struct Read {
     version: Version,
     by_token: HashMap<String, Arc<User>>,
     by_name: HashMap<String, Arc<User>>,
-    /// By token, the roles that users have and the configuration has not.
+    /// Roles that users have and the configuration lacks, by token.
     missing_roles: HashMap<String, String>,
 }
 
@@ -64,7 +64,7 @@ impl Users {
         Self { home, roles, read: Mutex::default(), logins: Mutex::default() }
     }
 
-    /// Whose token it is.
+    /// Returns the user with this token.
     pub(crate) fn find(&self, token: &[u8]) -> Option<SignedIn> {
         let token_sha256 = users::hash_of(token);
         let user = self.of_token(&token_sha256)?;
@@ -156,7 +156,7 @@ pub(crate) const HIGHLIGHT: &str = "/v1/highlight";
 
 /// What a request needs. A route that is not named here is for those who may do everything.
 pub(crate) fn needed(method: &str, route: &str) -> Permission {
-    /// Below the path of a session.
+    /// Paths below that of a session.
     const VIEWED: [&str; 9] =
         ["", "/events", "/timeline", "/asked", "/diff", "/calls", "/changes", "/export", "/outbox"];
     const PROMPTED: [&str; 10] = [

@@ -7,9 +7,10 @@ use tree_sitter::Node;
 /// What was found on a way through the tree, from the first node to the last.
 pub(crate) struct Hidden<'a> {
     line: &'a str,
-    /// Substitutions that are no nodes, each with what stands behind it.
+    /// Substitutions that are no nodes, each with the text behind it.
     pub(crate) substitutions: Vec<Cow<'a, str>>,
-    /// Whether a here-document begins or ends elsewhere than the grammar says.
+    /// Whether a here-document, a comment or a word begins or ends elsewhere than the grammar says, or a variable gives
+    /// Git other commands.
     is_misread: bool,
     /// Whether the line has something that reads the value of a variable, or its name, as code.
     evaluates: bool,
@@ -20,7 +21,7 @@ pub(crate) struct Hidden<'a> {
     is_dollar: bool,
     /// How many substitutions in backquotes were looked into.
     backquotes: usize,
-    /// As far as the leaves cover the line, in bytes.
+    /// How far the leaves cover the line, in bytes.
     done: usize,
 }
 

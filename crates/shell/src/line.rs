@@ -1,6 +1,6 @@
 //! A command line as a shell reads it: its programs and their words, its redirections and pipes, by the grammar of bash.
 //!
-//! Quotes are understood: what stands in them is a word, not a command. What a shell would put in the place of a word
+//! Quotes are understood: the text in them is a word, not a command. What a shell would put in the place of a word
 //! (variables, substitutions, patterns) is not known; such a word stands as it is written.
 use crate::{
     hidden::Hidden,
@@ -18,7 +18,8 @@ use tree_sitter::{Node, ParseOptions, Parser, Tree};
 pub struct Word {
     /// Without its quotes.
     pub text: String,
-    /// The same with a backslash before each sign that quotes keep a shell from reading: `~`, `*`, `?`, `[`, `$`, `{`.
+    /// The text as a pattern: with a backslash before each sign that quotes keep a shell from reading: `~`, `*`, `?`,
+    /// `[`, `$`, `{`.
     pub pattern: String,
     /// Whether the shell puts nothing in the place of any part of it: `text` is the word that the program gets. A leading
     /// `~/` is taken as it is written.
@@ -45,7 +46,7 @@ pub enum Deed {
 /// What a line would do.
 #[derive(Debug, Default)]
 pub struct Line {
-    /// At any depth: in substitutions, groups, functions and bodies of loops too.
+    /// Effects at any depth, also in substitutions, groups, functions and bodies of loops.
     pub deeds: Vec<Deed>,
     /// Whether the grammar covers all of the line, so that nothing is missing in `deeds`.
     pub is_whole: bool,
@@ -53,7 +54,7 @@ pub struct Line {
 
 /// No system starts a shell with a longer command line (`MAX_ARG_STRLEN`, execve(2)).
 const MAX_LINE_BYTES: usize = 128 << 10;
-/// Who needs longer to be understood was written to keep a parser busy.
+/// A line that takes longer was written to keep a parser busy.
 const PARSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The parser calls itself for what a line opens and does not close. A shorter line fits any stack.
 const SHALLOW_LINE_BYTES: usize = 2 << 10;
@@ -92,7 +93,7 @@ impl Line {
     }
 }
 
-/// Whether a word goes on behind a line break, where the grammar sees two.
+/// Whether a word continues behind a line break, where the grammar sees two.
 fn has_broken_word(line: &str) -> bool {
     line.match_indices("\\\n").any(|(place, sign)| {
         let before = line[..place].chars().next_back();
@@ -184,8 +185,8 @@ fn words(command: Node<'_>, line: &str) -> Vec<Word> {
     words
 }
 
-/// The words that a part of a command gives its program. To the grammar all that stands behind `>file` belongs to the
-/// redirection; to a shell the file alone does.
+/// The words that a part of a command gives its program. In the grammar everything after `>file` belongs to the
+/// redirection; in a shell only the file does.
 fn arguments<'a>(part: Node<'a>) -> Vec<Node<'a>> {
     match part.kind() {
         "file_redirect" => destinations(part).skip(1).collect(),

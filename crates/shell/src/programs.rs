@@ -183,7 +183,7 @@ fn interpreter(program: &Word) -> Option<(&'static [char], &'static [&'static st
     INTERPRETERS.iter().find(|(known, ..)| *known == name).map(|(_, flags, options)| (*flags, *options))
 }
 
-/// Whether an interpreter is given code that stands in the line, or comes from its input.
+/// Whether an interpreter is given code that is in the line, or comes from its input.
 pub(crate) fn runs_inline_code(program: &Word, arguments: &[Word]) -> bool {
     let Some((flags, options)) = interpreter(program) else { return false };
     let is_code = |word: &Word| {
@@ -194,7 +194,7 @@ pub(crate) fn runs_inline_code(program: &Word, arguments: &[Word]) -> bool {
                 text.strip_prefix(option).is_some_and(|rest| matches!(rest.chars().next(), None | Some('=')))
             })
     };
-    // What stands behind the script belongs to the script.
+    // The text behind the script belongs to the script.
     let is_value = |place: usize| {
         place > 0 && matches!(arguments[place - 1].text.as_str(), "-W" | "-X") && is_python(program)
     };
@@ -214,7 +214,7 @@ pub(crate) fn runs_inline_code(program: &Word, arguments: &[Word]) -> bool {
     }
 }
 
-/// Its options `-W` and `-X` take a value.
+/// Whether the program is Python, whose options `-W` and `-X` take a value.
 fn is_python(program: &Word) -> bool {
     ["python", "pypy"].iter().any(|python| name(program).starts_with(python))
 }
@@ -238,10 +238,10 @@ pub fn name(word: &Word) -> &str {
     word.text.rsplit('/').next().unwrap_or_default()
 }
 
-/// The words of a call of git without the options before its verb, and with the verb of a program such as `git-push`; `None`
-/// where nothing is to be left out.
+/// The words of a call of git without the options before its verb, and with the verb of a program such as `git-push`;
+/// `None` if nothing is to be left out.
 pub(crate) fn plain_git(words: &[Word]) -> Option<Vec<Word>> {
-    // Those whose value is a word of its own, of all versions up to 2.51.
+    // Options whose value is a word of its own, of all versions up to 2.51.
     const VALUED: [&str; 9] = [
         "-C",
         "-c",
@@ -273,7 +273,7 @@ pub fn is_flag(word: &str, letter: char) -> bool {
     word.starts_with('-') && !word.starts_with("--") && word.contains(letter)
 }
 
-/// Returns the first word behind an option that is none itself.
+/// Returns the first word after an option that is not an option itself.
 pub fn behind(words: &[Word], is_it: impl Fn(&str) -> bool) -> Option<&Word> {
     let place = words.iter().position(|word| is_it(&word.text))?;
     words[place + 1..].iter().find(|word| !word.text.starts_with('-'))

@@ -82,7 +82,7 @@ const READERS: [&str; 74] = [
     "zcat",
 ];
 
-/// And these, unless they are given one of these options, or `=` behind it.
+/// Programs that only read, unless one of these options is given, alone or followed by `=`.
 const CAREFUL: [(&str, &[&str]); 6] = [
     ("date", &["-s", "--set"]),
     ("file", &["-C", "--compile"]),
@@ -150,7 +150,8 @@ pub(crate) fn only_reads(words: &[Word], has_more: bool) -> bool {
     }
 }
 
-/// Whether `word` is the option, with a value behind `=` or without. Of a long name, programs of GNU take the beginning.
+/// Whether `word` is the option, with or without a value after `=`. GNU programs also accept the beginning of a long
+/// name.
 pub(crate) fn is_long(word: &Word, option: &str) -> bool {
     let name = word.text.split_once('=').map_or(word.text.as_str(), |(name, _)| name);
     name == option || (name.len() > 2 && name.starts_with("--") && option.starts_with(name))

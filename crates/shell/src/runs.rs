@@ -30,7 +30,7 @@ pub struct Runs {
     pub commands: Vec<Command>,
     /// Arguments in which a program might find something to run.
     pub texts: Vec<String>,
-    /// Whether nothing else can run but scripts and programs that lie in files. Where the line is not understood, names
+    /// Whether nothing else can run but scripts and programs that are in files. If the line is not understood, names
     /// its program by a variable, or holds code of another language, anything can.
     pub is_whole: bool,
     /// Whether it goes to another folder.
@@ -40,8 +40,8 @@ pub struct Runs {
 }
 
 impl Command {
-    /// Whether it may be `words`, word for word; with `more`, whether it may begin with them. Its program may be named with
-    /// its folder.
+    /// Whether it may be `words`, word for word; with `more`, whether it may begin with them. The program may be named
+    /// with its folder.
     pub fn may_be(&self, words: &[&str], more: bool) -> bool {
         let mut own = self.words.iter();
         for (place, expected) in words.iter().enumerate() {
@@ -59,7 +59,7 @@ impl Command {
         more || own.all(|word| !word.is_literal)
     }
 
-    /// Whether it begins with `words`, and a shell replaces none of these. Its program may be named with its folder.
+    /// Whether it begins with `words`, and a shell replaces none of these. The program may be named with its folder.
     pub fn begins_with(&self, words: &[&str]) -> bool {
         let is_it = |(place, (expected, own)): (usize, (&&str, &Word))| {
             own.is_literal && (own.text == **expected || place == 0 && name(own) == *expected)
@@ -67,7 +67,7 @@ impl Command {
         self.words.len() >= words.len() && words.iter().zip(&self.words).enumerate().all(is_it)
     }
 
-    /// Returns its words; none where a shell replaces some of them.
+    /// Returns its words; `None` if a shell replaces some of them.
     pub fn literal(&self) -> Option<String> {
         let is_known = !self.has_more && self.words.iter().all(|word| word.is_literal);
         let words = self.words.iter().map(|word| word.text.as_str());
@@ -75,7 +75,7 @@ impl Command {
     }
 }
 
-/// Whether a shell may put `expected`, or several words that begin with it, in the place of `word`: what stands before the
+/// Whether a shell may put `expected`, or several words that begin with it, in the place of `word`: the text before the
 /// first sign that it reads stays.
 fn may_become(word: &Word, expected: &str) -> bool {
     let mut before = String::new();
@@ -112,7 +112,7 @@ impl Runs {
                             ["/dev/null", "/dev/stdout", "/dev/stderr"].contains(&file.text.as_str());
                         runs.only_reads &= is_shown;
                     }
-                    // Of some variables programs run what is in them.
+                    // Programs run the values of some variables.
                     Deed::Assign(value) => {
                         runs.is_whole &= !is_input(&value);
                         runs.texts.push(value.text);
@@ -343,7 +343,7 @@ const PROGRAM_OPTIONS: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// The lines that a program of [`PROGRAM_OPTIONS`] is given: what stands behind such an option.
+/// The lines that a program of [`PROGRAM_OPTIONS`] is given: the text behind such an option.
 fn given_programs(program: &Word, arguments: &[Word]) -> Vec<String> {
     let known = PROGRAM_OPTIONS.iter().find(|(known, _)| *known == name(program));
     let options = known.map_or(&[][..], |(_, options)| options);

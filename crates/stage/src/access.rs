@@ -26,15 +26,15 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
-/// To find what lies in a folder, an owner needs this.
+/// Permission that an owner needs to reach what is in a folder.
 const PASS: u32 = 0o100;
-/// And this to make, rename or remove something there.
+/// Permission that an owner needs to make, rename or remove something in a folder.
 pub(crate) const CHANGE: u32 = 0o300;
 
 /// The bit that gives the files of a folder its group.
 const SET_GROUP: u32 = 0o2000;
 
-/// What was opened, until it is closed.
+/// Folders whose permissions were widened, until they are restored.
 #[derive(Default)]
 pub(crate) struct Access {
     shut: Mutex<Vec<Shut>>,
@@ -60,7 +60,7 @@ impl Access {
         Self::open_paths(blobs, workspace, paths)
     }
 
-    /// The same for absolute paths, each with what is needed in its folder.
+    /// Like [`Self::open`], for absolute paths, each with the permission that is needed in its folder.
     pub(crate) fn open_paths(
         blobs: &Blobs,
         workspace: &Path,
@@ -72,7 +72,7 @@ impl Access {
             return Ok(access);
         }
         let paths: Vec<(PathBuf, u32)> = paths.collect();
-        // What lies below a folder is found once that is open.
+        // What is below a folder is found once that is open.
         loop {
             let found = Search::new(workspace).all(&paths);
             let known: HashSet<PathBuf> = access.shut.lock().iter().map(|shut| shut.path.clone()).collect();
@@ -107,7 +107,7 @@ impl Access {
         self.shut.lock().iter().find(|shut| shut.inode == found.st_ino).map(|shut| shut.mode)
     }
 
-    /// What mode a folder is to have when all is done. Until then its owner can do all in it.
+    /// What mode a folder is to have when all is done. Until then its owner has all permissions in it.
     pub(crate) fn finally(&self, path: PathBuf, found: &Stat, mode: u32) {
         let mut shut = self.shut.lock();
         shut.retain(|shut| shut.inode != found.st_ino);
@@ -133,7 +133,7 @@ impl Access {
 
 impl Drop for Access {
     fn drop(&mut self) {
-        // Where that fails, settling has failed before for a reason that was told.
+        // If that fails, settling has already failed for a reason that was reported.
         let _reported_by_close = self.give_back();
     }
 }
@@ -148,7 +148,7 @@ impl Shut {
         self.mode | if self.is_file() { 0 } else { OWNER }
     }
 
-    /// Gives it a mode, unless something else lies there by now or has a mode that is not `from`.
+    /// Sets the mode of the folder, unless something else is at its path by now, or its mode is not `from`.
     fn set(&self, from: Option<u32>, to: fn(&Self) -> u32) -> io::Result<()> {
         let Lookup::Open(place) = Place::find(&self.path)? else { return Ok(()) };
         let found = place.stat(&place.name).filter(|found| found.st_ino == self.inode);
@@ -169,7 +169,7 @@ fn is_mode(found: u32, expected: u32) -> bool {
     found & !SET_GROUP == expected & !SET_GROUP
 }
 
-/// From below to above: what lies below a folder is not found once that is shut.
+/// Closes the lowest folders first: what is in a folder cannot be reached once that is closed.
 fn close_all(mut all: Vec<Shut>) -> io::Result<()> {
     all.sort_by(|one, other| other.path.cmp(&one.path));
     let mut closed = Ok(());
@@ -202,7 +202,7 @@ impl<'a> Search<'a> {
         self.found
     }
 
-    /// The folders above `path`, down to the last one that is there; and what lies at `path`, if it is a file that cannot
+    /// The folders above `path`, down to the last one that is there; and what is at `path`, if it is a file that cannot
     /// be read.
     fn one(&mut self, path: &Path, needed: u32) {
         let is_within = path.starts_with(self.workspace);
@@ -248,7 +248,8 @@ pub(crate) fn is_shut(folder: &Path) -> bool {
     !geteuid().is_root() && look_at(folder).is_some_and(|found| found.mode & CHANGE != CHANGE)
 }
 
-/// What lies at a path. To all that belongs to other users and lets them pass, nothing needs to be opened, or it cannot be.
+/// Looks at a path; `None` if that fails. What belongs to another user counts as open for its owner: this process cannot
+/// open it.
 fn look_at(path: &Path) -> Option<Shut> {
     let found = fs::symlink_metadata(path).ok()?;
     let mode = if found.uid() == geteuid().as_raw() { found.mode() } else { found.mode() | OWNER };
@@ -273,7 +274,7 @@ fn new_note(blobs: &Blobs) -> io::Result<NamedTempFile> {
     }
 }
 
-/// Whether a note still lies there.
+/// Whether a note still is there.
 fn is_at(path: &Path, note: &File) -> io::Result<bool> {
     let inode = note.metadata()?.ino();
     Ok(fs::symlink_metadata(path).is_ok_and(|found| found.ino() == inode))
@@ -291,7 +292,7 @@ fn restore_left(blobs: &Blobs) -> io::Result<()> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             opened => opened?,
         };
-        // Of a process that lives, or done by another one.
+        // The note belongs to a living process, or another process has handled it.
         if note.try_lock().is_err() || !is_at(&path, &note)? {
             continue;
         }
@@ -307,7 +308,7 @@ fn restore_left(blobs: &Blobs) -> io::Result<()> {
     Ok(())
 }
 
-/// A line of a note. One that was cut off names nothing that was opened.
+/// A line of a note. A line that was cut off names nothing that was opened.
 fn named(line: &[u8]) -> Option<Shut> {
     let mut parts = line.splitn(3, |byte| *byte == b' ');
     let mut next = || parts.next().and_then(|part| std::str::from_utf8(part).ok());

@@ -9,12 +9,12 @@ use rustix::{
 };
 use std::{fs::File, io, os::unix::fs::MetadataExt, path::Path};
 
-/// Those that its owner sets, which are recorded; `None` where they may not be read.
+/// The attributes that a file's owner sets, which are recorded; `None` if they may not be read.
 pub(crate) fn of(file: &File) -> Option<Attributes> {
     recorded(names(|list| flistxattr(file, list)), |name, value| fgetxattr(file, name, value))
 }
 
-/// The same of what lies at a path; a link is not followed.
+/// Like [`of`], for a path; a link is not followed.
 pub(crate) fn at(path: &Path) -> Option<Attributes> {
     recorded(names(|list| llistxattr(path, list)), |name, value| lgetxattr(path, name, value))
 }
@@ -61,16 +61,17 @@ pub(crate) fn carry_over(old: &File, new: &File, recorded: Option<&Attributes>) 
     recorded.map_or(Ok(()), |recorded| set(new, recorded))
 }
 
-/// They speak of the old content: the rights of a program, and its signatures.
+/// Attributes that belong to the old content: capabilities and signatures of a program.
 const CONTENT_ATTRIBUTES: [&str; 3] = ["security.capability", "security.ima", "security.evm"];
 
-/// Whether the owner of a file sets it, and it is lost where it cannot be set. Others are the system's: it may set them
-/// itself, or forbid that; or they belong to overlayfs.
+/// Whether the attribute is one that the owner of a file sets. Others belong to the system, which may set them itself
+/// or forbid that, or to overlayfs.
 fn is_recorded(name: &str) -> bool {
     name.starts_with("user.") && !name.starts_with("user.overlay.") || name.starts_with("system.posix_acl_")
 }
 
-/// Only root can give a file away; anybody may give it to a group of theirs.
+/// Keeps owner and group as far as permitted: only root can change the owner; other users can set a group that they are
+/// in.
 fn keep_owner(old: &File, new: &File) -> io::Result<()> {
     let (old, found) = (old.metadata()?, new.metadata()?);
     if (old.uid(), old.gid()) != (found.uid(), found.gid()) {
@@ -94,7 +95,7 @@ fn recorded(
     values.filter_map(Result::transpose).collect::<Result<_, _>>().ok()
 }
 
-/// None where the file system has no attributes. Those that are not UTF-8 are left out.
+/// Names of attributes; empty if the file system has none. Names that are not UTF-8 are left out.
 fn names(list: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> io::Result<Vec<String>> {
     let list = match grown(list) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(Vec::new()),

@@ -14,7 +14,7 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
-/// So many are open at the same time.
+/// Maximum number of files that are open at the same time.
 const MAX_OPEN: usize = 64;
 
 /// A folder of contents.
@@ -39,7 +39,8 @@ impl Blobs {
         self.folder.join(".opened")
     }
 
-    /// Keeps the contents of these files, whose states are known, synced. Nothing is written of what is kept already.
+    /// Keeps the contents of these files, whose states are known, synced. Contents that are kept already are not
+    /// written again.
     pub(crate) fn keep(&self, files: &[(&Path, &FileState)], stop: &Stop) -> io::Result<()> {
         files.chunks(MAX_OPEN).try_for_each(|files| self.keep_some(files, stop))
     }
@@ -90,7 +91,7 @@ impl Blobs {
         Ok(Some((copy, place)))
     }
 
-    /// Keeps a content that stands in no file, synced.
+    /// Keeps a content that is in no file, synced.
     pub(crate) fn keep_content(&self, content: &[u8]) -> io::Result<Hash> {
         let hash = Hash::of(content)?;
         let place = self.place(&hash)?;

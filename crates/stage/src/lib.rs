@@ -41,7 +41,7 @@ use std::{
 /// | only `Read` | the real workspace, nothing is copied | nothing can change |
 /// | else `Execute`, `Network`, or none | the real workspace | nothing: `untracked` |
 ///
-/// A command that goes on when its call has ended is confined in the real workspace, too, where the system lets it.
+/// A command that continues when its call has ended is confined in the real workspace, too, where the system lets it.
 ///
 /// What a call writes without having declared it is not recorded and not kept. A file of more than 64 MB is not copied:
 /// the view of a call that would write it cannot be opened.

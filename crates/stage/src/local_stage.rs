@@ -40,7 +40,7 @@ pub(crate) fn open(blobs: &Blobs, workspace: &Path, effects: &[Effect]) -> io::R
     Ok(Box::new(view))
 }
 
-/// The same, with the files that `changes` name as after them, as far as the effects name those files or a folder above them.
+/// Like [`open`], with the files of `changes` as they are after these, if the effects name them or a folder above them.
 pub(crate) fn open_with(
     blobs: &Blobs,
     workspace: &Path,
@@ -77,7 +77,7 @@ pub(crate) struct Real {
 }
 
 impl Real {
-    /// For a command that is confined in all else.
+    /// For a command that is confined in everything else.
     pub(crate) fn confined(confinement: Arc<Confinement>) -> Self {
         let workspace = confinement.workspace.clone();
         Self { workspace, how: Tracking::Untracked, confinement: Some(confinement) }
@@ -113,7 +113,7 @@ struct Copies {
     shown: Vec<Change>,
 }
 
-/// One file that the call may write.
+/// A file that the call may write.
 #[derive(Clone)]
 struct Copy {
     /// The file it stands for, links followed.
@@ -204,7 +204,7 @@ impl View for Copies {
     }
 
     fn locate(&self, path: &Path) -> PathBuf {
-        // A tool may also name a file by where it lies in the view.
+        // A tool may also name a file by where it is in the view.
         let inside = path.strip_prefix(&self.root).unwrap_or(path);
         let real = self.workspace.join(inside);
         // What was declared is found by its name first: where a link leads may have changed since it was judged.

@@ -1,4 +1,4 @@
-//! One process of a person at a time puts files of a workspace in place.
+//! The lock of a workspace: one process of a user at a time puts its files in place.
 use haft_core::Hash;
 use haft_process::own_folder;
 use std::{

@@ -1,4 +1,4 @@
-//! Views of the whole workspace, for commands: what a command changes lies in a folder of its own, over the workspace.
+//! Views of the whole workspace, for commands: what a command changes is in a folder of its own, over the workspace.
 //!
 //! The kernel does it (overlayfs, Documentation/filesystems/overlayfs.rst): `haft-sandbox` mounts it where the process
 //! starts, and here is read what was changed.
@@ -41,7 +41,7 @@ pub struct CommandAccess {
     pub caches: Vec<PathBuf>,
     /// Files and folders that look empty to them.
     pub hidden: Vec<PathBuf>,
-    /// Whether hosts that they may reach by name may lie in private networks.
+    /// Whether hosts that they may reach by name may be in private networks.
     pub private_hosts: bool,
     /// What each of them may use of the machine.
     pub limits: ProcessLimits,
@@ -50,10 +50,10 @@ pub struct CommandAccess {
 /// Opens views for commands, where the system lets it.
 pub(crate) struct Overlays {
     access: CommandAccess,
-    /// By workspace: how views are made, or why there are none.
+    /// How views are made, or why they cannot be, by workspace.
     usable: Mutex<HashMap<PathBuf, Result<CommandViews, String>>>,
-    /// By workspace: what commands see and reach that work in it itself; nothing where the system does not let them be
-    /// confined.
+    /// Confinement of commands that work in the workspace itself, by workspace; `None` if the system cannot confine
+    /// them.
     live: Mutex<HashMap<PathBuf, Option<Arc<Confinement>>>>,
     /// Where the views lie, once there is one.
     views: Mutex<Option<Arc<Views>>>,
@@ -80,7 +80,7 @@ pub enum ViewKind {
     Copy(String),
 }
 
-/// From the better to the worse.
+/// Ways to protect other folders, the best first.
 const OUTSIDE: [Outside; 2] = [Outside::Overlays, Outside::Bound];
 
 impl Overlays {
@@ -167,7 +167,7 @@ impl Overlays {
         self.open_as(&views, blobs, workspace)
     }
 
-    /// The same, with the files that `changes` name as after them.
+    /// Like [`Self::open`], with the files of `changes` as they are after these.
     pub(crate) fn open_with(
         &self,
         blobs: &Blobs,
@@ -260,7 +260,7 @@ fn tmp(blobs: &Blobs) -> io::Result<PathBuf> {
 pub(crate) struct OverlayView {
     blobs: Blobs,
     confinement: Arc<Confinement>,
-    /// Of the workspace, what the command must not see.
+    /// Files of the workspace that the command must not see.
     hidden: Vec<PathBuf>,
     _caches: ViewCaches,
     files: Layer,

@@ -5,7 +5,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// As many as Linux follows (path_resolution(7)).
+/// Maximum links in a path, as in Linux (path_resolution(7)).
 const MAX_LINKS: usize = 40;
 
 /// `path` (relative to `workspace`, or absolute) with every link followed as far as it exists, `.` and `..`

@@ -34,12 +34,12 @@ const PERMISSIONS: u32 = 0o7_777;
 pub(crate) enum State {
     Absent,
     Known(FileState),
-    /// A pipe, a socket, a device; or the folder it would lie in is none.
+    /// A pipe, a socket or a device; or the parent is not a folder.
     Other,
 }
 
 impl State {
-    /// As a [`haft_core::Change`] records it; `None` where it cannot.
+    /// The state as a [`haft_core::Change`] records it; `None` if it cannot.
     pub(crate) fn recorded(self) -> Option<Option<FileState>> {
         match self {
             Self::Absent => Some(None),
@@ -52,7 +52,7 @@ impl State {
         matches!(self, Self::Known(state) if state.kind() == FileKind::Folder)
     }
 
-    /// Whether it is this.
+    /// Whether the state is `state`.
     pub(crate) fn is(&self, state: &Option<FileState>) -> bool {
         match self {
             Self::Absent => state.is_none(),
@@ -66,9 +66,9 @@ impl State {
 pub(crate) enum Opened {
     Absent,
     File(File),
-    /// Where it leads.
+    /// A link, with its target.
     Link(Vec<u8>),
-    /// Its permissions.
+    /// A folder, with its permissions.
     Folder(u32),
     Other,
 }
@@ -86,7 +86,7 @@ pub(crate) enum Lookup {
     Open(Place),
     /// The folder does not exist.
     Missing,
-    /// A link, or something that is not a folder, stands in it.
+    /// A link, or something that is not a folder, is in it.
     Blocked,
 }
 
@@ -128,14 +128,14 @@ impl Place {
         })
     }
 
-    /// The same, with the folders that are missing; those that were made are put into `made`.
+    /// Like [`Self::find`]; creates missing folders and adds them to `made`.
     pub(crate) fn make(path: &Path, made: &mut CreatedDirs) -> io::Result<Self> {
         let (above, name) = parts(path)?;
         let folder = make_folder(above, made)?;
         Ok(Self { folder, above: above.to_owned(), name: name.to_owned() })
     }
 
-    /// The same place, with a folder of its own.
+    /// Opens the folder of the place once more.
     pub(crate) fn again(&self) -> io::Result<Self> {
         let (above, name) = (self.above.clone(), self.name.clone());
         Ok(Self { folder: self.folder.try_clone()?, above, name })
@@ -148,12 +148,12 @@ impl Place {
         matches!((id(&reached), id(&self.folder)), (Ok(one), Ok(other)) if one == other)
     }
 
-    /// What lies there, and the file where it is one.
+    /// The state of this place, and the open file if it is a file.
     pub(crate) fn look(&self) -> io::Result<(State, Option<File>)> {
         self.look_at(&self.name)
     }
 
-    /// The same for another name in the folder.
+    /// Like [`Self::look`], for another name in the folder.
     pub(crate) fn look_at(&self, name: &OsStr) -> io::Result<(State, Option<File>)> {
         Ok(match self.open_any(name)? {
             Opened::Absent => (State::Absent, None),
@@ -167,7 +167,7 @@ impl Place {
         })
     }
 
-    /// Opens what lies there, for reading: a file, too, that its owner may not read.
+    /// Opens what is there, for reading: a file, too, that its owner may not read.
     pub(crate) fn open_any(&self, name: &OsStr) -> io::Result<Opened> {
         match self.open(name) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -198,7 +198,7 @@ impl Place {
         Err(Errno::ACCESS.into())
     }
 
-    /// Gives the file or folder that lies there a mode. A link is not followed.
+    /// Gives the file or folder that is there a mode. A link is not followed.
     pub(crate) fn set_mode(&self, name: &OsStr, mode: u32) -> rustix::io::Result<()> {
         let mode = Mode::from_raw_mode(mode & PERMISSIONS);
         #[cfg(target_os = "linux")]
@@ -210,7 +210,7 @@ impl Place {
         rustix::fs::chmodat(&self.folder, name, mode, AtFlags::SYMLINK_NOFOLLOW)
     }
 
-    /// What lies there, open for nothing but to be named.
+    /// A handle of what is at `name`, which only names it (`O_PATH`).
     #[cfg(target_os = "linux")]
     fn hold(&self, name: &OsStr) -> rustix::io::Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -232,7 +232,7 @@ impl Place {
             }
             _ => return Ok(Opened::Other),
         }
-        // Something else may lie there by now: a pipe would be waited for.
+        // Something else may be there by now: a pipe would be waited for.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match rustix::fs::openat(&self.folder, name, flags, Mode::empty()) {
             Err(Errno::NOENT) => return Ok(Opened::Absent),
@@ -248,12 +248,12 @@ impl Place {
         Ok(File::from(rustix::fs::openat(&self.folder, name, flags, Mode::RUSR | Mode::WUSR)?))
     }
 
-    /// What the system says of what lies there.
+    /// What the system says of what is there.
     pub(crate) fn stat(&self, name: &OsStr) -> Option<Stat> {
         rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()
     }
 
-    /// The number of the file that lies there.
+    /// The number of the file that is there.
     pub(crate) fn inode_of(&self, name: &OsStr) -> Option<u64> {
         self.stat(name).map(|found| found.st_ino)
     }
@@ -263,7 +263,7 @@ impl Place {
         rustix::fs::renameat_with(&self.folder, from, &self.folder, to, flags)
     }
 
-    /// Renames within the folder, whatever lies at `to`.
+    /// Renames within the folder, whatever is at `to`.
     pub(crate) fn rename_over(&self, from: &OsStr, to: &OsStr) -> rustix::io::Result<()> {
         rustix::fs::renameat(&self.folder, from, &self.folder, to)
     }
@@ -306,7 +306,7 @@ impl Place {
         Ok(self.open_folder(name)?)
     }
 
-    /// Whether a folder lies there in which something is; `None` if its owner may not list it.
+    /// Whether a folder is there in which something is; `None` if its owner may not list it.
     pub(crate) fn has_entries(&self, name: &OsStr) -> io::Result<Option<bool>> {
         let folder = match self.open_folder(name) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Some(false)),
@@ -375,7 +375,7 @@ fn parts(path: &Path) -> io::Result<(&Path, &OsStr)> {
 fn open_folder(path: &Path) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match open_exactly(path, flags) {
-        // Who may not list a folder may still write in it.
+        // A user who may not list a folder may still write in it.
         #[cfg(target_os = "linux")]
         Err(Errno::ACCESS) => open_exactly(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC),
         opened => opened,
@@ -399,7 +399,7 @@ fn open_exactly(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     step_by_step(path, flags)
 }
 
-/// One folder after the other, each in the one before.
+/// Opens one folder after the other, each from the one before.
 fn step_by_step(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     #[cfg(target_os = "linux")]
     let through = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;

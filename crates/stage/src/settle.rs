@@ -44,7 +44,7 @@ pub(crate) struct Settling<'a> {
     pub(crate) is_first: bool,
 }
 
-/// So many files are prepared before the first of them is put in place: each keeps a folder open.
+/// Maximum number of files that are prepared before the first of them is put in place: each keeps a folder open.
 const MAX_PREPARED: usize = 64;
 
 impl Settling<'_> {
@@ -58,7 +58,7 @@ impl Settling<'_> {
         Ok(paths.filter(|path| left.contains(*path)).cloned().collect())
     }
 
-    /// Of changes of different files.
+    /// Settles changes of different files.
     fn run(&self, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
         let access = Access::open(self.blobs, self.workspace, changes)?;
         let left = self.run_open(changes, &access)?;
@@ -120,7 +120,7 @@ impl Settling<'_> {
         }
     }
 
-    /// All of them, or after an error none.
+    /// Settles all of these changes, or none if one of them fails.
     fn batch(&self, changes: &[&Change]) -> io::Result<Vec<PathBuf>> {
         let (mut steps, mut left) = (Vec::new(), Vec::new());
         for change in changes {
@@ -210,9 +210,9 @@ impl Settling<'_> {
 }
 
 enum Plan<'a> {
-    /// It is as the change leaves it.
+    /// The file already has the state after the change.
     Settled,
-    /// It is neither as before nor as after.
+    /// The file has neither the state before the change nor that after it.
     Left,
     Ready(Step<'a>),
 }
@@ -236,7 +236,7 @@ fn named(change: &Change, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot {what} `{}`: {error}", change.path.display()))
 }
 
-/// What is to be put in place.
+/// Flushes the contents that are to be put in place.
 fn sync_contents(steps: &[Step<'_>]) -> io::Result<()> {
     let mut files = steps.iter().filter_map(Step::content);
     match (files.next(), files.next()) {

@@ -31,7 +31,7 @@ impl Stop {
         self.is_set.store(true, Relaxed);
     }
 
-    /// Only the first deadline counts.
+    /// Sets the deadline; only the first one counts.
     pub(crate) fn at(&self, deadline: Instant) {
         self.deadline.get_or_init(|| deadline);
     }

@@ -1,9 +1,9 @@
 //! One file, link or folder on its way from `before` to `after`: prepared beside it, put in place in one step, and taken back
 //! where that step met something else than `before`.
 //!
-//! What is replaced is never gone: it lies under its own name or under the temporary one beside it until the step is dropped.
-//! A file that becomes a folder is exchanged for an empty one, and lies beside that until all is there that belongs into it.
-//! A folder that becomes a file is exchanged for that once it is empty.
+//! What is replaced is never gone: it lies under its own name or under the temporary one beside it until the step is
+//! dropped. A file that becomes a folder is exchanged for an empty one, and is beside that until all is there that
+//! belongs into it. A folder that becomes a file is exchanged for that once it is empty.
 use crate::{
     attributes,
     blobs::Blobs,
@@ -46,7 +46,7 @@ enum TempState {
     Nothing,
     /// The new content; or, once that is in place, content of another process that it replaced.
     Ours,
-    /// What was taken away, and is recorded.
+    /// The content before the change, which was removed from its place and is recorded.
     Before,
     /// Content of another process that could not be put back.
     Theirs,
@@ -55,13 +55,13 @@ enum TempState {
 /// What came of putting a change in place.
 pub(crate) enum Committed {
     Done,
-    /// It was there already.
+    /// The state after the change was there already.
     Found,
-    /// Something else than `before` lies there, or the path leads elsewhere by now.
+    /// Something else than `before` is there, or the path leads elsewhere by now.
     Left,
 }
 
-/// Another process may replace a file again and again while its content is put back, but not for ever.
+/// Another process may replace a file again and again while its content is put back, but not forever.
 const MAX_TRIES: usize = 1_000;
 
 impl<'a> Step<'a> {
@@ -100,8 +100,8 @@ impl<'a> Step<'a> {
         Ok(Self { change, place, beside, holds, content, own, old: None, made, is_done: false })
     }
 
-    /// Takes up what a killed process had begun: the file lies beside, and an empty folder in its place, or nothing where the
-    /// file system cannot exchange them. `None` if it does not, or if that process lives.
+    /// Takes up what a killed process had begun: the file is beside, and an empty folder in its place, or nothing where
+    /// the file system cannot exchange them. `None` if it does not, or if that process lives.
     pub(crate) fn adopt(change: &'a Change, place: Place) -> io::Result<Option<Self>> {
         let Some(beside) = temp_names::find_before(change, &place)? else { return Ok(None) };
         if place.inode_of(&place.name).is_none() {
@@ -187,7 +187,7 @@ impl<'a> Step<'a> {
         Ok(if self.is_done { Committed::Done } else { Committed::Left })
     }
 
-    /// The same on a file system that cannot exchange the two.
+    /// Like [`Self::replace_folder`], on a file system that cannot exchange two files.
     fn remove_folder_and_create(&mut self) -> io::Result<bool> {
         match self.place.remove_folder(&self.place.name) {
             Ok(()) | Err(Errno::NOENT) => self.create_within_reach(),
@@ -205,7 +205,7 @@ impl<'a> Step<'a> {
         Ok(created)
     }
 
-    /// The folder lies beside what took its place. One in which something is goes back.
+    /// Removes the folder beside the file that took its place. If it is not empty, it is put back.
     fn remove_replaced_folder(&mut self) -> io::Result<bool> {
         if !self.place.is_reached() {
             return self.exchange_back().map(|()| false);
@@ -225,7 +225,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// As it was before [`Step::commit`], if that can be.
+    /// Restores the state before [`Step::commit`], if possible.
     pub(crate) fn take_back(&mut self) -> io::Result<()> {
         if !std::mem::take(&mut self.is_done) {
             return Ok(());
@@ -270,7 +270,7 @@ impl<'a> Step<'a> {
         Err(self.filled())
     }
 
-    /// After an error, what lies beside the file may be all that there is of a content, and stays.
+    /// After an error, what is beside the file may be all that there is of a content, and stays.
     fn exchange_back(&mut self) -> io::Result<()> {
         let done = self.exchange_until_back();
         if done.is_err() {
@@ -342,7 +342,7 @@ impl<'a> Step<'a> {
         Ok(created)
     }
 
-    /// Renames what lies beside the file, unless something lies in its place.
+    /// Renames what is beside the file, unless something is in its place.
     fn put_where_nothing_is(&self) -> io::Result<bool> {
         match self.place.rename(&self.beside, &self.place.name, RenameFlags::NOREPLACE) {
             Err(error) if is_unknown(error) => self.link_where_nothing_is(),
@@ -351,7 +351,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// The same on a file system that cannot rename so.
+    /// Like [`Self::put_where_nothing_is`], on a file system that cannot rename without replacing.
     fn link_where_nothing_is(&self) -> io::Result<bool> {
         match self.place.link(&self.beside, &self.place.name) {
             Ok(()) => self.place.unlink(&self.beside).map(|()| true).map_err(Into::into),
@@ -361,7 +361,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// The same on one that knows no second name, either.
+    /// Like [`Self::link_where_nothing_is`], on a file system without hard links.
     fn look_and_rename(&self) -> io::Result<bool> {
         let is_free = self.place.look()?.0 == State::Absent;
         if is_free {
@@ -382,7 +382,7 @@ impl<'a> Step<'a> {
         is_before
     }
 
-    /// Renames what lies in the place of the file, whatever it is.
+    /// Renames what is in the place of the file, whatever it is.
     fn take_away(&mut self) -> io::Result<bool> {
         let renamed = match self.place.rename(&self.place.name, &self.beside, RenameFlags::NOREPLACE) {
             Err(error) if is_unknown(error) => self.place.rename_over(&self.place.name, &self.beside),

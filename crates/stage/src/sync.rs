@@ -9,7 +9,7 @@ use std::{
     os::{fd::AsFd, unix::fs::MetadataExt},
 };
 
-/// One file or folder.
+/// Syncs a file or folder.
 pub(crate) fn sync_one(file: impl AsFd) -> io::Result<()> {
     or_all(rustix::fs::fsync(file))
 }

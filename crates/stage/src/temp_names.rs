@@ -128,7 +128,7 @@ fn is_folder(place: &Place, name: &OsStr) -> bool {
     place.stat(name).is_some_and(|found| FileType::from_raw_mode(found.st_mode).is_dir())
 }
 
-/// Only such a change has a folder beside the file. One in which something is stays.
+/// Whether the change may have a folder beside the file. Such a folder stays if it is not empty.
 fn is_about_folder(change: &Change) -> bool {
     let states = [&change.before, &change.after].into_iter().flatten();
     states.into_iter().any(|state| state.kind() == FileKind::Folder)

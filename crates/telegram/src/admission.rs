@@ -33,7 +33,7 @@ impl Code {
         Some(Self { text, made_at: now, wrong: 0 })
     }
 
-    /// As the owner types it.
+    /// The code as the owner types it.
     pub(super) fn text(&self) -> &str {
         &self.text
     }

@@ -1,7 +1,7 @@
 //! [`Api`]: sends requests to Telegram, one per method, and reads the answers.
 //!
-//! `ok` is looked at first, and of a result only what is needed: servers that stand in for Telegram leave things out.
-//! A token is a part of each address, so no address is ever logged or shown.
+//! `ok` is looked at first, and of a result only what is needed: servers that are in for Telegram leave things out. A
+//! token is a part of each address, so no address is ever logged or shown.
 use fnv::FnvHasher;
 use haft_http::{CONNECT, Reach};
 use reqwest::{
@@ -36,13 +36,13 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// Nothing where the text holds what no token has, white space above all.
+    /// `None` if the text has characters that no token has, such as white space.
     pub fn new(text: &str) -> Option<Self> {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || b":_-".contains(&byte);
         (!text.is_empty() && text.bytes().all(fits)).then(|| Self(text.to_owned()))
     }
 
-    /// Names the bot without giving the token away: the number in front of the colon, else a print of it all.
+    /// Names the bot without giving the token away: the number in front of the colon, otherwise a print of it all.
     pub(super) fn bot(&self) -> String {
         match self.0.split_once(':') {
             Some((id, _)) if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()) => id.to_owned(),
@@ -58,15 +58,15 @@ impl Token {
 /// Why there is no result.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Refusal {
-    /// Nothing came back, or the server is in trouble: it may work later.
+    /// No answer came, or the server failed: a retry may succeed.
     Unreachable(String),
     /// Retry only after this time.
     Wait(Duration),
     /// The chat has this number from here on.
     Moved(i64),
-    /// It will not work, in Telegram's own words.
+    /// Telegram refuses the request, in its own words.
     Refused {
-        /// As in HTTP.
+        /// HTTP status code.
         code: u64,
         /// What Telegram says.
         description: String,
@@ -114,7 +114,7 @@ pub(super) struct Api {
 }
 
 impl Api {
-    /// `url` is what stands in front of `/bot<TOKEN>/<METHOD>`.
+    /// `url` is the text in front of `/bot<TOKEN>/<METHOD>`.
     pub(super) fn new(url: &str, token: Token) -> Result<Self, String> {
         let parsed = reqwest::Url::parse(url).ok().filter(|url| ["http", "https"].contains(&url.scheme()));
         let parsed = parsed.ok_or_else(|| "it begins with neither `http://` nor `https://`".to_owned())?;
@@ -251,7 +251,7 @@ fn no_answer(status: u16, bytes: usize) -> Refusal {
     }
 }
 
-/// Nothing where there is more than `limit`.
+/// Reads the body; `None` if it is longer than `limit` bytes.
 async fn gather(mut response: Response, limit: usize) -> Result<Option<Vec<u8>>, reqwest::Error> {
     let mut gathered = Vec::new();
     while let Some(chunk) = response.chunk().await? {
@@ -320,7 +320,7 @@ mod tests {
         }
     }
 
-    // A token in a message would stand in logs and terminals.
+    // A token in a message would be in logs and terminals.
     #[tokio::test]
     async fn no_error_tells_the_token() {
         let token = "12345:very-secret_token";

@@ -15,7 +15,7 @@ const MAX_ENDED_CHARACTERS: usize = 800;
 /// Maximum characters of a button.
 const MAX_LABEL_CHARACTERS: usize = 60;
 
-/// A question that stands in the chat.
+/// A question that is in the chat.
 pub(super) struct Ask {
     /// What its buttons name it; never used for another one.
     pub(super) id: u64,
@@ -40,9 +40,9 @@ pub(super) enum Button {
     Answer(u64, Answer),
     /// A choice of the question of this number, counted from 0.
     Choice(u64, usize),
-    /// What stands at this place of the list of this number, counted from 0, is to be undone.
+    /// Undo the item at this place, counted from 0, of the list with this number.
     Undo(u64, usize),
-    /// A session to go on with.
+    /// A session to continue with.
     Session(String),
 }
 
@@ -58,7 +58,7 @@ pub(super) struct UndoChoices {
 }
 
 impl Button {
-    /// At most 64 bytes, as Telegram wants it.
+    /// Data of a button: at most 64 bytes, the limit of Telegram.
     fn data(&self) -> String {
         match self {
             Self::Answer(ask, Answer::Once) => format!("a:{ask}:once"),
@@ -100,7 +100,7 @@ pub(super) fn keyboard(rows: Vec<Vec<(String, Button)>>) -> InlineKeyboardMarkup
     InlineKeyboardMarkup { inline_keyboard }
 }
 
-/// A question about a call as it stands in the chat.
+/// A question about a call as it is in the chat.
 pub(super) struct Approval {
     pub(super) ask: Ask,
     pub(super) keys: InlineKeyboardMarkup,
@@ -116,7 +116,7 @@ pub(super) struct Document {
     pub(super) keys_without: InlineKeyboardMarkup,
 }
 
-/// With all that the call of `fact` would do; nothing where it asks for no approval.
+/// The question about the call of `fact`, with everything that the call would do; `None` if it asks for no approval.
 pub(super) fn approval(session: &Session, id: u64, fact: &Fact) -> Option<Approval> {
     let Fact::ApprovalAsked { call, changes, .. } = fact else { return None };
     let proposal = Proposal::of(session, fact)?;
@@ -196,7 +196,7 @@ fn choices(question: &Question) -> String {
 }
 
 impl Ask {
-    /// How it reads when it is over.
+    /// The text of the question once it is answered or withdrawn.
     pub(super) fn ended(self, how: &str) -> Rich {
         self.text.with("\n\n", &[]).with(&clipped(how, MAX_ENDED_CHARACTERS), &[Style::Bold])
     }

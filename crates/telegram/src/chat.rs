@@ -28,7 +28,7 @@ const EDIT_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What reaches a chat.
 pub(super) enum Mail {
-    /// The bot has started, and the chat was there before; this was said then and stands in no journal, it seems.
+    /// The bot has started, and the chat existed before. These messages of then are in no journal, as it seems.
     Started(Vec<Message>),
     Said(Box<Message>),
     Edited,
@@ -139,7 +139,7 @@ impl Chat {
         self.repeat_asks();
     }
 
-    /// After a restart: buttons of before are over, a turn that was cut off goes on, what was not told is told.
+    /// After a restart: buttons of before are over, a turn that was cut off continues, what was not told is told.
     async fn take_up(&mut self, unsent: Vec<Message>) {
         let state = self.state();
         state.asked.iter().for_each(|message| self.outbox.push(Job::Unbutton { message: *message }));
@@ -152,7 +152,7 @@ impl Chat {
         }
     }
 
-    /// Those that do not stand in the journal of the session; the others are done with.
+    /// Messages that the session's journal does not have; the others are done.
     fn unrecorded(&self, unsent: Vec<Message>) -> Vec<Message> {
         let entries = self.state().session.and_then(|id| self.bot.engine.setup().home.peek(&id).ok());
         let recorded: Vec<i64> =
@@ -163,7 +163,7 @@ impl Chat {
         left
     }
 
-    /// Whether something that was said here stands in the journal and was not taken up.
+    /// Whether the journal holds a prompt of this chat that no turn has taken.
     fn waits_in(&self, id: &SessionId) -> bool {
         let entries = self.bot.engine.setup().home.peek(&id.0).unwrap_or_default();
         let waiting = waiting_prompts(entries.iter().map(Arc::as_ref));
@@ -234,7 +234,7 @@ impl Chat {
         let (id, was_joined, fresh) = (open.session.id().clone(), open.session.is_joined(), open.fresh);
         // While a handle is held, the closed session is taken for an open one.
         drop(open);
-        // Its process has died with what was said here.
+        // The session's process has died with the messages of this chat.
         if was_joined && self.waits_in(&id) {
             self.go_on(&id.0, fresh).await;
         }
@@ -254,7 +254,7 @@ impl Chat {
         }
     }
 
-    /// The process that had the session is gone: it goes on here, or wherever it is open then.
+    /// The process that had the session is gone: it continues here, or wherever it is open then.
     async fn say_again(&mut self, unheard: Vec<Message>) {
         let same = |a: &Message, b: &Message| a.album.is_some() && a.album == b.album;
         let prompts: Vec<Vec<Message>> = unheard.chunk_by(same).map(<[Message]>::to_vec).collect();
@@ -269,7 +269,7 @@ impl Chat {
         let close = || self.outbox.close(session.id().0.clone(), next);
         match &entry.fact {
             Fact::Prompted { channel, .. } => {
-                // What was told so far stands above what the person says.
+                // What was told so far is above what the person says.
                 close();
                 self.heard(channel);
                 self.outbox.set_running(true);
@@ -341,7 +341,7 @@ pub(super) fn is_cut_off(entries: &[Arc<Entry>]) -> bool {
     LastTurn::of(entries) == LastTurn::CutOff
 }
 
-/// Waits for ever where nothing is open.
+/// Waits forever where nothing is open.
 async fn next(open: &mut Option<Open>) -> Option<Event> {
     match open {
         Some(open) => open.events.next().await,

@@ -119,7 +119,7 @@ impl Chat {
         }
     }
 
-    /// A prompt says where it was said.
+    /// Adds to a prompt the chat that it came from.
     fn said_here(&self, command: Command) -> Command {
         match command {
             Command::Prompt { parts, .. } => Command::Prompt { parts, channel: Some(self.channel(&[])) },

@@ -1,9 +1,10 @@
 //! A bot on Telegram: each chat is a conversation with a session of its own.
 //!
 //! [`run`] asks Telegram what there is (long polling), answers only people whom the owner allows (`admission`,
-//! `reception`), and gives each chat what is meant for it (`chat`). Who writes into a chat is its `writer`, from what lies
-//! in the `outbox`. What must outlive the process is in the `store`: an update is marked as handled, and what it says
-//! kept, before anything comes of it, and how far a session's journal was told, so that a restart tells the rest.
+//! `reception`), and gives each chat what is meant for it (`chat`). Who writes into a chat is its `writer`, from what
+//! is in the `outbox`. What must outlive the process is in the `store`: an update is marked as handled, and its content
+//! kept, before it takes effect; and the position up to which a session's journal was sent, so that a restart sends the
+//! rest.
 //!
 //! It uses `haft-engine` for sessions, `haft-present` for the words of what happens, and `haft-http` to reach Telegram.
 //! Begin with [`run`], then `chat` and `turn_renderer`.
@@ -63,16 +64,16 @@ const MESSAGE_INTERVAL: Duration = Duration::from_secs(1);
 const GROUP_MESSAGE_INTERVAL: Duration = Duration::from_secs(3);
 /// Maximum engines for other models; beyond it, those that no chat uses are closed.
 const MAX_ENGINES: usize = 4;
-/// What is left to tell at the end gets this time; the rest is told at the next start.
+/// Limit for sending the remaining messages at the end; the next start sends the rest.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How a bot works.
 pub struct Options {
-    /// What stands in front of `/bot<TOKEN>/<METHOD>`.
+    /// The text in front of `/bot<TOKEN>/<METHOD>`.
     pub api_url: String,
     /// The bot's own.
     pub token: Token,
-    /// Who may talk, by Telegram's number.
+    /// Users who may talk to the bot, by Telegram's ID.
     pub allowed: Vec<i64>,
     /// Let one more person in with a code, even if others are allowed already.
     pub pair: bool,
@@ -95,7 +96,7 @@ pub enum Trouble {
     Conflict(String),
     /// Another process on this machine is this bot.
     Taken,
-    /// What it knows cannot be kept.
+    /// The state of the bot cannot be saved.
     State(PathBuf, io::Error),
 }
 
@@ -129,7 +130,7 @@ impl fmt::Display for Trouble {
 
 impl std::error::Error for Trouble {}
 
-/// Who the bot is.
+/// The bot's own account.
 struct Me {
     id: Option<i64>,
     name: String,
@@ -142,14 +143,14 @@ struct Bot {
     api: Api,
     store: Arc<Store>,
     me: Me,
-    /// Those that ask another model, by its name.
+    /// Engines that ask another model, by the model's name.
     engines: tokio::sync::Mutex<HashMap<String, Engine>>,
     admission: Mutex<Admission>,
-    /// What goes on beside the asking for updates.
+    /// What continues beside the asking for updates.
     tasks: mpsc::UnboundedSender<BoxFuture<'static, ()>>,
 }
 
-/// Talks until `stop`, or until Telegram does not let it. Then all sessions of the engine are shut down.
+/// Runs the bot until `stop`, or until Telegram refuses it. Then shuts down all sessions of the engine.
 pub async fn run(engine: Engine, options: Options, stop: impl Future<Output = ()>) -> Result<(), Trouble> {
     let api = Api::new(&options.api_url, options.token.clone()).map_err(Trouble::Address)?;
     let store = Store::open(&options.folder, &options.token).map_err(|unusable| match unusable {
@@ -184,7 +185,7 @@ pub async fn run(engine: Engine, options: Options, stop: impl Future<Output = ()
     ended
 }
 
-/// Runs what is given, for ever.
+/// Runs what is given, forever.
 async fn errands_of(
     given: &mut mpsc::UnboundedReceiver<BoxFuture<'static, ()>>,
     going: &mut FuturesUnordered<BoxFuture<'static, ()>>,
@@ -327,7 +328,7 @@ impl Bot {
         self.engine.sessions().into_iter().chain(others).collect()
     }
 
-    /// The model of a session that is open here; nothing where another process has it.
+    /// The model of a session that is open here; `None` if another process has it.
     async fn model_of(&self, session: &Session) -> Option<String> {
         if session.is_joined() {
             return None;

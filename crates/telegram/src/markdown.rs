@@ -31,7 +31,7 @@ struct Writer {
     links: Vec<(String, bool)>,
     /// The next number of each list that is open; none for one without numbers.
     lists: Vec<Option<u64>>,
-    /// An item has begun and nothing of it stands there.
+    /// Whether an item has begun that has no text yet.
     is_fresh: bool,
     table: Option<Table>,
 }
@@ -71,7 +71,7 @@ impl Writer {
             }
             Tag::BlockQuote(_) => {
                 self.owe(2);
-                // What stands in front of a quote is not part of it.
+                // The text in front of a quote is not part of it.
                 self.pay();
                 self.is_fresh = true;
                 self.quotes += 1;

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 /// If Telegram does not answer, the request is repeated after 1, 2, 4 … seconds, at most this.
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(60);
 
-/// How soon a request is repeated to a group that is said to have moved to where it is.
+/// Time before a request is repeated to a group that, as the answer says, has moved to the ID it already has.
 const MOVE_INTERVAL: Duration = Duration::from_secs(3);
 
 /// Maximum tries for a file that fails: it is large, and later messages wait for it.
@@ -33,15 +33,15 @@ pub(super) struct MessageWriter {
     pub(super) outbox: Arc<Outbox>,
     pub(super) notes: Notes,
     pub(super) rules: Rules,
-    /// Of the message that grows.
+    /// What is shown of the message that grows.
     shown: Extent,
     edited: Option<Instant>,
     /// Failures one after the other.
     troubles: u32,
     /// The messages of the questions that are open.
     asks: HashMap<u64, i64>,
-    /// The message that grows, and how many messages of a text that is told stand in the chat: as in the state, but
-    /// also of a session that the chat has left.
+    /// The message that grows, and how many messages of a text that is told are in the chat: as in the state, but also
+    /// of a session that the chat has left.
     message: Option<i64>,
     sent: usize,
 }
@@ -57,7 +57,7 @@ impl MessageWriter {
         Self { api, store, outbox, notes, rules, shown, edited, troubles, asks, message, sent }
     }
 
-    /// Writes what lies on the outbox, for ever.
+    /// Writes what lies on the outbox, forever.
     pub(super) async fn write(mut self) {
         loop {
             match self.outbox.next(self.rules, self.shown, self.edited) {
@@ -272,7 +272,7 @@ impl MessageWriter {
         Err(refusal)
     }
 
-    /// Until Telegram takes it or says that it never will.
+    /// Repeats the request until Telegram accepts it or refuses it for good.
     async fn insist_on(&mut self, method: &str, parameters: Value, text: &Rich) -> Result<Value, Refusal> {
         loop {
             let answer = self.once(method, parameters.clone(), text).await;
@@ -310,7 +310,7 @@ impl MessageWriter {
         None
     }
 
-    /// With styles where there are any, and without them where Telegram cannot read ours.
+    /// Sends the request once, with styles if there are any, and without them if Telegram cannot read them.
     async fn once(&self, method: &str, mut parameters: Value, text: &Rich) -> Result<Value, Refusal> {
         parameters["chat_id"] = self.chat().into();
         parameters["link_preview_options"] = json!({"is_disabled": true});
@@ -364,7 +364,7 @@ impl MessageWriter {
         sleep(time).await;
     }
 
-    /// Only while the chat is in `session`: how far it was told is of no matter afterwards.
+    /// Changes the state only while the chat is in `session`: the position is useless afterwards.
     fn keep_of(&self, session: &str, change: impl FnOnce(&mut ChatState)) {
         self.keep(|chat| {
             if chat.session.as_deref() == Some(session) {

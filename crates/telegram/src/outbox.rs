@@ -32,7 +32,7 @@ pub(super) enum Job {
 pub(super) struct Rules {
     /// No sooner after the last time.
     pub(super) pace: Duration,
-    /// Only for more new characters than this, or a call.
+    /// Edit only for more new characters than this, or for a call.
     pub(super) more_than: usize,
     /// UTF-16 units of a message.
     pub(super) limit: usize,
@@ -43,7 +43,7 @@ pub(super) enum Next {
     Job(Job),
     /// The message that grows, and how much of it there is.
     Draft(Rich, Extent),
-    /// Nothing before something changes, or before this moment.
+    /// Wait until something changes, or until this moment.
     Wait(Option<Instant>),
 }
 
@@ -65,7 +65,7 @@ struct OnDesk {
 }
 
 impl Outbox {
-    /// Of the chat with this number.
+    /// The outbox of the chat with this ID.
     pub(super) fn new(chat: i64, renderer: TurnRenderer) -> Self {
         let (jobs, is_writing, is_running, is_asking) = (VecDeque::new(), false, false, false);
         let on_desk = OnDesk { chat, jobs, renderer, is_writing, is_running, is_asking, paused_until: None };

@@ -116,7 +116,7 @@ impl Chat {
         }
     }
 
-    /// What was said to the session that is left, and is not in it yet, goes into no other one.
+    /// Drops prompts to the session that the chat leaves, if it has not recorded them: they belong to no other session.
     pub(super) fn drop_unsent(&mut self) {
         let album = self.album.take().map(|(album, _)| album);
         let waiting = self.waiting.drain(..).chain(album).flat_map(|messages| ids(&messages));
@@ -180,12 +180,12 @@ impl Chat {
         channel.messages.iter().filter(|_| is_ours).filter_map(|message| message.parse().ok()).collect()
     }
 
-    /// These messages stand in a journal, or will never.
+    /// These messages are in a journal, or will never.
     pub(super) fn forget(&self, messages: &[i64]) {
         self.keep(|chat| chat.unsent.retain(|message| !messages.contains(&message.id)));
     }
 
-    /// A prompt stands in the journal, and so what it was made of.
+    /// A prompt is in the journal, and so what it was made of.
     pub(super) fn heard(&mut self, channel: &Option<Channel>) {
         let messages = channel.as_ref().map(|channel| self.messages_of(channel)).unwrap_or_default();
         if !messages.is_empty() {

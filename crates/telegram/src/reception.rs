@@ -17,7 +17,7 @@ use std::{
 };
 use tokio::{sync::mpsc, time::sleep};
 
-/// Who answers at once that there is nothing is not asked again before this.
+/// Minimum pause between polls of a server that answers at once without updates.
 const POLL_PAUSE: Duration = Duration::from_millis(300);
 /// Number of retries while another process asks for the bot's updates.
 const CONFLICTS: u32 = 4;
@@ -124,7 +124,7 @@ impl Chats {
         Ok(!is_quiet)
     }
 
-    /// Who may talk is heard; of all others it is seen later.
+    /// Reads an update. Whether its sender may talk is checked later.
     fn read(&mut self, update: &Value) -> Incoming {
         match updates::read(update) {
             Some(Update::Said(mut message)) => match self.is_heard(&mut message) {
@@ -177,7 +177,7 @@ impl Chats {
         }
     }
 
-    /// In a group only what is said to the bot counts: a command, its name, an answer to it.
+    /// Whether the message is for the bot. In a group, these are commands, messages with its name, and replies to it.
     fn is_addressed(&mut self, message: &mut Message) -> bool {
         let name = format!("@{}", self.bot.me.name);
         let is_named = !self.bot.me.name.is_empty() && contains_name(&message.text, &name);
@@ -195,7 +195,7 @@ impl Chats {
         is_addressed
     }
 
-    /// Answers a stranger. Nothing that a stranger says is kept or passed on.
+    /// Answers a stranger. What a stranger says is neither kept nor passed on.
     fn strange(&mut self, who: &Person, message: &Message) {
         if !message.is_private {
             return;

@@ -49,7 +49,7 @@ impl Rich {
         }
     }
 
-    /// The same with a mark or a word at its end.
+    /// Appends a mark or a word.
     pub(super) fn with(mut self, text: &str, styles: &[Style]) -> Self {
         self.push(text, styles);
         self
@@ -82,7 +82,7 @@ impl Rich {
         self.0.iter().map(|run| run.text.as_str()).collect()
     }
 
-    /// As Telegram's HTML. What is opened is closed, in the right order.
+    /// The text as Telegram's HTML, with all elements closed in the right order.
     pub(super) fn html(&self) -> String {
         let (mut html, mut open): (String, &[Style]) = (String::new(), &[]);
         for run in &self.0 {
@@ -146,7 +146,7 @@ impl Rich {
         count
     }
 
-    /// Where to cut so that at most `fit` characters stand before it.
+    /// Where to cut so that at most `fit` characters are before it.
     fn cut(&self, fit: usize, limit: usize) -> usize {
         if let Some(start) = self.block_before(fit, limit) {
             return start;
@@ -164,7 +164,7 @@ impl Rich {
             .unwrap_or(fit)
     }
 
-    /// Where the block of code begins that `fit` lies in, if it is worth moving as a whole.
+    /// Where the block of code begins that `fit` is in, if it is worth moving as a whole.
     fn block_before(&self, fit: usize, limit: usize) -> Option<usize> {
         let mut start = 0;
         for run in &self.0 {

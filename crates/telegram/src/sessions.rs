@@ -17,7 +17,7 @@ struct Found {
 }
 
 impl Chat {
-    /// The session, if there is one and nothing is going on in it; else it is said what is in the way.
+    /// The session, if there is one and nothing is going on in it; otherwise it is said what is in the way.
     pub(super) async fn quiet_session(&mut self) -> Option<Session> {
         if self.outbox.is_running() || self.undoing.is_some() {
             self.outbox.say("Something is going on: /stop it first, or wait.");
@@ -26,7 +26,7 @@ impl Chat {
         self.session_if_any().await
     }
 
-    /// The session, if the chat has one that can be used; else it is said why not.
+    /// The session, if the chat has one that can be used; otherwise it is said why not.
     pub(super) async fn session_if_any(&mut self) -> Option<Session> {
         if self.state().session.is_none() {
             self.outbox.say("Nothing has been said yet.");
@@ -127,7 +127,7 @@ impl Chat {
         session
     }
 
-    /// What was there when the session was opened is told: now come the questions of it that are still open.
+    /// Asks the questions again that were open when the session was opened, after its history was sent.
     pub(super) fn ask_again(&mut self) {
         let Some(open) = &mut self.open else { return };
         let (session, asked) = (open.session.clone(), mem::take(&mut open.asked));
@@ -158,7 +158,7 @@ impl Chat {
             (chat.session, chat.model) = (None, None);
             (chat.next, chat.message, chat.sent) = (0, None, 0);
         });
-        // Behind what is still to be told of it.
+        // After what is still to be told of the session.
         self.outbox.push(Job::Left);
     }
 

@@ -32,11 +32,11 @@ pub(super) struct State {
     pub(super) last: Option<i64>,
     /// When it came, in milliseconds since 1970-01-01 UTC.
     at: u64,
-    /// Of the last updates those that were handled.
+    /// IDs of the last updates that were handled.
     handled: BTreeSet<i64>,
     /// The people whom a code let in.
     pub(super) users: Vec<User>,
-    /// By the chat's number.
+    /// Chats, by their ID.
     pub(super) chats: BTreeMap<i64, ChatState>,
     /// The number of the next question, never used twice.
     pub(super) next_ask: u64,
@@ -48,7 +48,7 @@ pub(super) struct State {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct User {
     pub(super) id: i64,
-    /// As Telegram tells it, for the person who reads the file.
+    /// Name of the chat in Telegram, for a person who reads the file.
     pub(super) name: String,
 }
 
@@ -66,13 +66,13 @@ pub(super) struct ChatState {
     pub(super) next: u64,
     /// The message that grows.
     pub(super) message: Option<i64>,
-    /// How many messages of a text that is told stand in the chat.
+    /// How many messages of a text that is told are in the chat.
     pub(super) sent: usize,
     /// Messages with buttons that were not pressed yet.
     pub(super) asked: Vec<i64>,
-    /// What was said and no session has recorded yet.
+    /// Messages that no session has recorded yet.
     pub(super) unsent: Vec<Message>,
-    /// Who has said something here and was allowed to.
+    /// IDs of allowed users who wrote here.
     pub(super) people: BTreeSet<i64>,
     /// More than two may talk here.
     pub(super) is_group: bool,
@@ -175,7 +175,7 @@ impl Store {
         Ok(Self { file, state: Mutex::new(state), _lock: lock })
     }
 
-    /// Where it lies.
+    /// The file of the store.
     pub(super) fn file(&self) -> &Path {
         &self.file
     }
@@ -289,7 +289,7 @@ mod tests {
         assert!(
             state.is_new(7, 1) && !state.is_new(8 + MAX_UPDATE_GAP, 1) && state.is_new(7 + MAX_UPDATE_GAP, 1)
         );
-        // As an earlier version may have kept it.
+        // The form that an earlier version may have stored.
         state.last = Some(i64::MAX);
         assert_eq!(state.offset(2), 0);
     }

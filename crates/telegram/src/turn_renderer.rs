@@ -151,7 +151,7 @@ impl TurnRenderer {
             return ready.into_iter().for_each(|line| self.mark(Piece::Line(line)));
         }
         let now = if result.went_well() { '✓' } else { '✗' };
-        // One that began in a part that was sent already, above a question, say.
+        // A call that began in a part that was sent already, such as one above a question.
         if !self.sign(id, now) {
             self.mark(Piece::Call { id: id.clone(), name: made.name.clone(), about: about(call), sign: now });
         }

@@ -34,7 +34,7 @@ pub(super) struct Document {
     pub(super) file_size: Option<u64>,
 }
 
-/// One size of a picture.
+/// A size of a picture.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct PhotoSize {
     pub(super) file_id: String,

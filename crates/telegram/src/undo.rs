@@ -1,4 +1,4 @@
-//! `/undo` in a chat: shows what can be undone, as buttons, and what stands in the way of it.
+//! `/undo` in a chat: shows what can be undone, as buttons, and the text in the way of it.
 use super::{
     asking::{Button, UndoChoices, keyboard},
     chat::Chat,

@@ -29,11 +29,11 @@ pub(super) struct Person {
 pub(super) struct Message {
     pub(super) id: i64,
     pub(super) chat: i64,
-    /// One person and the bot.
+    /// Whether it is a chat of one person with the bot.
     pub(super) is_private: bool,
-    /// Nothing where a channel or a whole group speaks.
+    /// The sender; `None` if a channel or a whole group sends.
     pub(super) from: Option<Person>,
-    /// What it says, or what stands below its picture or file.
+    /// What it says, or the text below its picture or file.
     pub(super) text: String,
     pub(super) file: Option<File>,
     /// Something else than text, pictures and files.
@@ -65,7 +65,7 @@ pub(super) struct Quote {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct File {
     pub(super) id: String,
-    /// As the sender's machine calls it: nothing to rely on.
+    /// File name on the sender's machine, which may be anything.
     pub(super) name: Option<String>,
     /// In bytes, as far as Telegram tells.
     pub(super) size: Option<u64>,
@@ -90,7 +90,7 @@ pub(super) fn id(update: &Value) -> Option<i64> {
     update.get("update_id")?.as_i64()
 }
 
-/// Nothing where it cannot be read, or is of no interest.
+/// Reads an update; `None` if it is invalid or not of interest.
 pub(super) fn read(update: &Value) -> Option<Update> {
     if let Some(said) = update.get("message") {
         if let Some(to) = said.get("migrate_to_chat_id").and_then(Value::as_i64) {

@@ -8,9 +8,9 @@ pub enum TelemetryError {
     /// A variable has a value that is invalid or that Haft does not support.
     #[error("cannot send telemetry: `{name}` is `{value}`; {expected}")]
     Variable {
-        /// Its name.
+        /// Name of the variable.
         name: String,
-        /// Its value.
+        /// Value of the variable.
         value: String,
         /// What it may be, as a sentence without a dot.
         expected: &'static str,

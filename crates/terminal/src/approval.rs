@@ -17,7 +17,7 @@ use haft_present::{
 };
 use std::io::{BufRead, Write};
 
-/// Shows what the call of `fact` would do and reads the answer. Nothing where the fact asks for no approval.
+/// Shows what the call of `fact` would do and reads the answer. `None` if the fact asks for no approval.
 pub(crate) fn ask(session: &Session, fact: &Fact, diffs: Diffs, editor: Option<Editor>) -> Option<Asking> {
     let Fact::ApprovalAsked { call, changes, .. } = fact else { return None };
     let proposal = Proposal::of(session, fact)?;
@@ -87,7 +87,7 @@ struct Shown {
     proposed: Option<Proposed>,
     editor: Option<Editor>,
     diffs: Diffs,
-    /// What stands in front of the choice.
+    /// The text in front of the choice.
     end: String,
 }
 

@@ -19,7 +19,7 @@ const NO_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 pub(crate) struct Asking(Withdrawn);
 
 impl Asking {
-    /// Asks on a thread of its own, so that the events go on; `answered` gets what `read` makes of the lines.
+    /// Asks on a thread of its own, so that the events continue; `answered` gets what `read` makes of the lines.
     pub(crate) fn begin<T: Send + 'static>(
         read: impl FnOnce(&mut dyn BufRead, &mut dyn Write) -> T + Send + 'static,
         answered: impl FnOnce(T) + Send + 'static,

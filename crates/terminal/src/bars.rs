@@ -13,16 +13,16 @@ pub struct Bars {
     pub color: bool,
 }
 
-/// One bar, and what stands beside it.
+/// A bar with its label and numbers.
 #[derive(Debug)]
 pub struct Bar {
     /// In front of it.
     pub name: String,
-    /// Its length, in the unit of all bars of a list.
+    /// Length of the bar, in the unit of all bars of a list.
     pub all: u64,
     /// How much of `all` is drawn pale.
     pub pale: u64,
-    /// Behind it: two columns, at most 7 and 9 wide.
+    /// Two columns after the bar, at most 7 and 9 cells wide.
     pub numbers: [String; 2],
 }
 

@@ -51,7 +51,7 @@ pub(crate) enum Action {
     /// Opens the help, where nothing is typed.
     Help,
     ShowAll,
-    /// Clears what is typed, else interrupts, else leaves.
+    /// Clears what is typed, otherwise interrupts, otherwise leaves.
     Stop,
     ShowTasks,
     ToggleThinking,
@@ -339,7 +339,7 @@ impl Keys {
         keys.map(|key| key.to_string()).next().unwrap_or_default()
     }
 
-    /// As [`Self::help`], in one line below a list.
+    /// The keys of [`Self::help`] in one line, for below a list.
     pub(crate) fn foot(&self, places: &[Place]) -> String {
         let rows = self.help(places).into_iter();
         let rows = rows.map(|(keys, help)| format!("{} {help}", keys.replace(", ", " ")));
@@ -366,7 +366,7 @@ impl Place {
         Self::Line,
     ];
 
-    /// As the configuration names it.
+    /// Name in the configuration.
     fn name(self) -> String {
         snake_case(&format!("{self:?}"))
     }
@@ -378,7 +378,7 @@ impl Place {
 }
 
 impl Action {
-    /// As the configuration names it.
+    /// Name in the configuration.
     fn name(self) -> String {
         snake_case(&format!("{self:?}"))
     }
@@ -526,7 +526,7 @@ impl Key {
         }
     }
 
-    /// As [`Self::is`], but in either case of a letter, and with any modifiers of a key that has none here.
+    /// Like [`Self::is`], but in either case of a letter, and with any modifiers of a key that has none here.
     fn is_nearly(&self, pressed: &Self) -> bool {
         match (self.code, pressed.code) {
             (KeyCode::Char(bound), KeyCode::Char(letter)) => {
@@ -538,7 +538,7 @@ impl Key {
     }
 }
 
-/// As people write it: `Ctrl+O`.
+/// Writes the key as users do: `Ctrl+O`.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (modifier, name) in

@@ -77,7 +77,7 @@ pub(crate) fn how_to_resume(session: &Session) -> Option<String> {
     began.then(|| format!("To continue this conversation: haft resume {}", session.id()))
 }
 
-/// Of a session that has just begun nothing was told.
+/// The first entry that was not shown yet; the very first one if the session has just begun.
 fn untold(session: &Session) -> Seq {
     let is_new = session.entries().len() == 1;
     if is_new { Seq(0) } else { next(session) }
@@ -88,7 +88,7 @@ struct Talk<'a> {
     open: Option<(Engine, Session)>,
     /// How hard the model thinks, where that was chosen.
     effort: Option<String>,
-    /// Of what happens at the prompt the person is told when they come back to it.
+    /// The position up to which events were shown. Those at the prompt are shown when the user returns to it.
     told: Seq,
     open_request: OpenRequest,
     options: &'a Options,
@@ -139,7 +139,7 @@ impl Talk<'_> {
         }
     }
 
-    /// One turn, with the words of the profile around it.
+    /// Runs a turn, with the words of the profile around it.
     async fn turn(&mut self, command: Command) -> anyhow::Result<()> {
         if self.open.is_none() {
             return note("no session is open; start one with `/new`");
@@ -210,7 +210,7 @@ impl Talk<'_> {
             | SlashAction::Rewind
             | SlashAction::Tasks
             | SlashAction::Copy => note("only available on the screen that `haft` opens in a terminal"),
-            // Where it leaves, it was read before.
+            // In a session that another process has open, `leaves` handles it.
             SlashAction::Detach => note("this session is open in this terminal; `/quit` ends it"),
             SlashAction::Quit => Ok(()),
         }
@@ -244,7 +244,7 @@ impl Talk<'_> {
         notices.iter().try_for_each(|notice| note(&format!("note: {notice}")))
     }
 
-    /// The same again where the other one cannot be opened.
+    /// Opens another session, or this one again if that fails.
     async fn reopen(&mut self, request: OpenRequest) -> anyhow::Result<()> {
         if !self.leave().await {
             anyhow::bail!("interrupted before the session had closed");
@@ -510,7 +510,7 @@ fn list(rows: Vec<(String, String)>, how: &str) -> anyhow::Result<()> {
     note(&format!("  ({how})"))
 }
 
-/// Beside the conversation: on standard error.
+/// Prints a note to standard error.
 fn note(text: &str) -> anyhow::Result<()> {
     writeln!(stderr(), "{}", haft_present::safe::text(text))?;
     Ok(())

@@ -78,7 +78,7 @@ impl Reader {
         };
         let piped = program.start_piped()?;
         drop(piped.input);
-        // Its complaints are read, so that it does not wait.
+        // Standard error is read, so that the program does not block.
         let (mut output, mut errors) = (Vec::new(), Vec::new());
         let (mut stdout, mut stderr) = (piped.output.take(MAX_BYTES + 1), piped.errors.take(MAX_BYTES));
         let both =

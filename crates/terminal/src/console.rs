@@ -19,10 +19,10 @@ pub(crate) struct SlashCommand {
     pub(crate) help: &'static str,
 }
 
-/// What stands behind the name, by the name of its value, and the action that it makes.
+/// The text behind the name, by the name of its value, and the action that it makes.
 enum Argument {
     None(SlashAction),
-    /// None, either: it sends this prompt to the model.
+    /// No arguments; the command sends this prompt to the model.
     Fixed(&'static str),
     Optional(&'static str, fn(Option<String>) -> SlashAction),
     /// Without a value the first action, with one the second.
@@ -235,7 +235,7 @@ pub(crate) fn parse(line: &str) -> Option<SlashAction> {
     COMMANDS.iter().find(is_it)?.action(argument.trim())
 }
 
-/// As [`parse`], but a `saved` prompt goes before a command of the same name that only sends a prompt.
+/// Like [`parse`], but a `saved` prompt goes before a command of the same name that only sends a prompt.
 pub(crate) fn parse_with(line: &str, saved: &[SavedPrompt]) -> Option<SlashAction> {
     let is_saved = |name: &str| saved.iter().any(|saved| saved.name == name);
     let name = line.trim().trim_start_matches('/').split(' ').next().unwrap_or_default();
@@ -249,7 +249,7 @@ pub(crate) fn all(saved: &[SavedPrompt]) -> Vec<(String, String)> {
     ours.chain(saved).collect()
 }
 
-/// As [`all`], without the arguments.
+/// Like [`all`], without the arguments.
 pub(crate) fn names(saved: &[SavedPrompt]) -> Vec<(String, String)> {
     let name = |usage: String| usage.split(' ').next().unwrap_or_default().to_owned();
     all(saved).into_iter().map(|(usage, description)| (name(usage), description)).collect()
@@ -257,7 +257,7 @@ pub(crate) fn names(saved: &[SavedPrompt]) -> Vec<(String, String)> {
 
 /// Runs the `command` of a line such as `!make`.
 pub(crate) fn typed(command: &str) -> Command {
-    // As the person's own commands run.
+    // The way in which the user's own commands run.
     let arguments = json!({"command": command.trim(), "needs": ["live"]});
     Command::TypedCall { name: "bash".into(), arguments }
 }

@@ -16,9 +16,9 @@ pub struct Diffs(pub Option<Look>);
 /// A diff as it is shown.
 pub(crate) struct Shown {
     pub(crate) shown: String,
-    /// As text, to look for something in it.
+    /// The diff as text, for searches.
     pub(crate) plain: String,
-    /// Something is left out of what is shown.
+    /// Whether part of the diff is left out.
     pub(crate) is_cut: bool,
 }
 

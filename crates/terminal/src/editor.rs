@@ -50,7 +50,7 @@ impl Editor {
         edited
     }
 
-    /// As Git runs editors: the variable may hold options.
+    /// Runs the editor as Git does: the variable may hold options.
     fn run(&self, file: &Path) -> io::Result<ExitStatus> {
         let command = &self.command;
         Command::new("sh").arg("-c").arg(format!("{command} \"$@\"")).arg(command).arg(file).status()

@@ -4,7 +4,7 @@ use haft_core::LastTurn;
 use haft_engine::Session;
 use std::io::{BufRead, Write};
 
-/// How many rounds the last turn of `session` had, where that was all it may have and a person can let it go on.
+/// How many rounds the last turn of `session` had, where that was all it may have and a person can let it continue.
 pub(crate) fn used_up(session: &Session) -> Option<u32> {
     match LastTurn::of(&session.entries()) {
         LastTurn::OutOfRounds(rounds) if !session.is_joined() => Some(rounds),

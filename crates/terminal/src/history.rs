@@ -7,9 +7,9 @@ use std::{
     path::Path,
 };
 
-/// Of a longer file only the end is read.
+/// Maximum bytes that are read; of a longer file only the end.
 const MAX_READ_BYTES: u64 = 256 << 10;
-/// What is longer was pasted, and is not typed again.
+/// Maximum length of an entry: a longer one was pasted, and is not typed again.
 const MAX_ENTRY_LENGTH: usize = 10_000;
 
 /// The last entries, the oldest first; empty if there is no file.

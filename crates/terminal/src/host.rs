@@ -70,7 +70,7 @@ impl Surroundings {
     }
 }
 
-/// As on standard error: a hint stands on a line of its own.
+/// The form of standard error: a hint is on a line of its own.
 fn on_lines(Problem { message, suggestion, .. }: Problem) -> String {
     let hint = suggestion.map(|suggestion| format!("\nhint: {suggestion}")).unwrap_or_default();
     message + &hint

@@ -6,14 +6,14 @@ use std::{
     path::Path,
 };
 
-/// Of a longer file the end is shown, in bytes: laid out for a page it takes many times as much memory.
+/// Maximum bytes that are shown; of a longer file the end. Layout takes many times as much memory.
 const MAX_SHOWN_BYTES: u64 = 8 << 20;
 
-/// All that the command of `result` printed, where the result holds less, and how it ended; none where nothing was kept in
-/// the `folder` of the session.
+/// All that the command of `result` printed, where the result holds less, and how it ended; `None` if nothing was kept
+/// in the `folder` of the session.
 pub(crate) fn whole(result: &ToolResult, folder: &Path) -> Option<String> {
     let path = result.command()?.output_file?;
-    // Who writes a result, such as a server of tools, names no other file of the person.
+    // The author of a result, such as an MCP server, must not name other files of the user.
     let folder = folder.canonicalize().ok()?;
     let path = path.canonicalize().ok().filter(|path| path.starts_with(folder))?;
     let mut file = File::open(&path).ok()?;

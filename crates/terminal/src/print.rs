@@ -27,15 +27,15 @@ pub enum Output {
     /// The reply as it streams.
     #[default]
     Text,
-    /// One object at the end.
+    /// A single JSON object at the end.
     Json,
-    /// One event a line.
+    /// A JSON event per line.
     StreamJson,
     /// What calls do, one event a line.
     Activity,
     /// The answer that a schema asks for, as JSON on one line, and nothing else.
     Answer,
-    /// Nothing: the caller prints what came of the turns.
+    /// Nothing: the caller prints the result of the turns.
     Nothing,
 }
 
@@ -58,11 +58,11 @@ pub struct Options {
     pub editor: Option<Editor>,
     /// Names of tools that nothing moves for while they run.
     pub still: Vec<String>,
-    /// Seconds that a turn may take, background commands included; none for no limit.
+    /// Seconds that a turn may take, background commands included; `None` for no limit.
     pub seconds: Option<u64>,
 }
 
-/// Prints the first entry of a session that goes on, where a program reads events: it has the session's ID.
+/// Prints the first entry of a session that continues, where a program reads events: it has the session's ID.
 pub fn opening(session: &Session, options: &Options) -> io::Result<()> {
     let entries = session.entries();
     let opened = entries.first().filter(|_| options.output == Output::StreamJson);
@@ -80,7 +80,7 @@ pub async fn turn(
     Printer { session, options, interrupts, next: &mut from }.turn(command).await
 }
 
-/// As [`turn`], before the process ends: work that the turn left in the background is waited for.
+/// Like [`turn`], for the last turn of the process: waits for background work of the turn.
 pub async fn last_turn(
     session: &Session,
     command: Command,
@@ -104,7 +104,7 @@ pub(crate) struct Printer<'a> {
 enum Step {
     /// It is printed.
     Printed(Event),
-    /// Nothing more comes.
+    /// The end of the events.
     End,
     /// The person does not want to wait any longer.
     Left,
@@ -151,15 +151,15 @@ impl Printer<'_> {
         Ok(report)
     }
 
-    /// After how many rounds a person is asked whether the turn goes on; `None` if no person is asked.
+    /// After how many rounds a person is asked whether the turn continues; `None` if no person is asked.
     fn rounds_used_up(&self, report: Option<&TurnReport>) -> Option<u32> {
         let is_over = report?.outcome == Some(Outcome::RoundLimit);
         let is_asked = self.options.can_ask && self.options.output == Output::Text;
         going_on::used_up(self.session).filter(|_| is_over && is_asked)
     }
 
-    /// Gives `command` and prints what comes of it, and what happens meanwhile. Returns the report of its turn; `None` if
-    /// it is not about a turn.
+    /// Sends `command` and prints its events, and those of other clients meanwhile. Returns the report of its turn;
+    /// `None` if it is not about a turn.
     async fn print(&mut self, command: Command) -> anyhow::Result<Option<TurnReport>> {
         let is_turn = !matches!(
             command,
@@ -287,12 +287,12 @@ impl Printer<'_> {
         }
     }
 
-    /// Whether this program ends, and the session, which another machine keeps, goes on without it.
+    /// Whether this program ends while the session, which another machine runs, continues.
     fn leaves_it(&self) -> bool {
         self.interrupts.must_end() && Remote::of(self.session).is_some()
     }
 
-    /// Nothing to report is a success.
+    /// Prints the report; without one the turn counts as a success.
     fn finish(&self, report: Option<TurnReport>) -> anyhow::Result<Exit> {
         let Some(report) = report else { return Ok(Exit::Success) };
         or_gone(self.tell(&report), Exit::Interrupted, self.interrupts)
@@ -336,7 +336,7 @@ struct Showing<'a> {
     ticks: Interval,
     questions: Questions,
     activities: Activities,
-    /// The turn that goes on was interrupted, and the next interrupt leaves it.
+    /// The turn that continues was interrupted, and the next interrupt leaves it.
     is_interrupted: bool,
 }
 

@@ -22,13 +22,13 @@ pub struct Questions {
 }
 
 impl Questions {
-    /// With diffs that are shown in this way, and files that are edited with `editor`.
+    /// Questions that show diffs in this way and edit files with `editor`.
     pub fn with(diffs: Diffs, editor: Option<Editor>) -> Self {
         Self { diffs, editor, ..Self::default() }
     }
 
-    /// Asks what is asked, or answers in place of a person who is not there. Who was answered, here or elsewhere, and who
-    /// is gone asks no more.
+    /// Asks what is asked, or answers in place of a person who is not there. Drops questions that were answered, here
+    /// or elsewhere, or whose session is gone.
     pub fn hear(&mut self, session: &Session, event: &Event, can_ask: bool) {
         let Event::Recorded(entry) = event else { return };
         // In a joined session, the process that has it open may have a person to ask.

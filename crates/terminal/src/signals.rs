@@ -28,7 +28,7 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    /// From here on the signals no longer end the process by themselves.
+    /// Starts to listen: from now on, the signals no longer end the process by themselves.
     pub fn listen() -> io::Result<Self> {
         let hangup = if ignores_hangup() { None } else { Some(signal(SignalKind::hangup())?) };
         let (interrupt, terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
@@ -110,7 +110,7 @@ impl Interrupts {
 /// Ready at the first interrupt; see [`Interrupts::until`].
 pub type Interrupted = futures::future::BoxFuture<'static, ()>;
 
-/// As `nohup` has it. Listening would undo that.
+/// Whether SIGHUP is ignored, as under `nohup`. Listening would undo that.
 fn ignores_hangup() -> bool {
     match std::fs::read_to_string("/proc/self/status") {
         Ok(status) => is_ignored(&status),

@@ -51,7 +51,7 @@ impl Spinner {
         }
     }
 
-    /// Nothing without a label: while a person is asked, nothing may move.
+    /// The next picture; `None` without a label: while the user is asked, nothing may move.
     fn next_picture(&mut self) -> Option<String> {
         if !self.enabled || self.label.is_empty() {
             return None;

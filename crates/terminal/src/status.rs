@@ -15,7 +15,7 @@ pub(crate) struct Status<'a> {
 }
 
 impl Status<'_> {
-    /// Names and values, in the order in which they are shown. Nothing in them reaches the terminal as a control.
+    /// Names and values, in the order in which they are shown. Control characters in them are removed.
     pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
         let (setup, id) = (self.engine.setup(), self.session.id());
         let mode = self.view.mode.unwrap_or(self.session.mode());

@@ -64,7 +64,8 @@ pub(crate) struct StatusOutput {
 }
 
 impl StatusLine {
-    /// With `template`, in which `{NAME}` stands for one of [`STATUS_FIELDS`], and the `command` that is shown in its place.
+    /// A status line with `template`, in which `{NAME}` stands for one of [`STATUS_FIELDS`], and the `command` that is
+    /// shown in its place.
     ///
     /// # Errors
     ///

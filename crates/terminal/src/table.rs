@@ -24,7 +24,7 @@ const GAP: usize = 2;
 #[derive(Debug)]
 pub struct Table<const COLUMNS: usize> {
     rows: Vec<[String; COLUMNS]>,
-    /// The first column holds IDs: where there is little room, so much of each as tells it from the others.
+    /// Whether the first column holds IDs. In little room, each is cut to a prefix that is still unique.
     has_ids: bool,
 }
 
@@ -34,7 +34,7 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         Self { rows: vec![headings.map(str::to_owned)], has_ids: false }
     }
 
-    /// The same, with IDs in the first column, which are shortened where there is little room.
+    /// A table with IDs in the first column, which are shortened if there is little room.
     pub fn of_ids(headings: [&str; COLUMNS]) -> Self {
         Self { has_ids: true, ..Self::new(headings) }
     }
@@ -75,7 +75,7 @@ fn widths_of<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> [usize; COLUMN
     std::array::from_fn(|column| rows.iter().map(|row| row[column].width()).max().unwrap_or_default())
 }
 
-/// By how much `widths` are too many for `columns`.
+/// By how many cells `widths` exceed `columns`.
 fn over(widths: &[usize], columns: Option<usize>) -> usize {
     let all = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
     columns.map_or(0, |columns| all.saturating_sub(columns))
@@ -132,7 +132,7 @@ fn beginning_of(text: &str, columns: usize) -> String {
     as_many(text.chars(), columns).into_iter().chain(['…']).collect()
 }
 
-/// As many of `signs` as leave room for a mark.
+/// Returns as many of `signs` as leave room for a mark.
 fn as_many(signs: impl Iterator<Item = char>, columns: usize) -> Vec<char> {
     let mut width = 1;
     let fits = |sign: &char| {
@@ -180,7 +180,7 @@ impl<const COLUMNS: usize> List<COLUMNS> {
     }
 }
 
-/// A folder as people write it: what lies in theirs begins with `~`.
+/// A folder as people write it: what is in theirs begins with `~`.
 pub fn short(folder: &std::path::Path, home: Option<&str>) -> String {
     let inside = home.filter(|home| !home.is_empty()).and_then(|home| folder.strip_prefix(home).ok());
     inside.map_or_else(|| folder.display().to_string(), |rest| format!("~/{}", rest.display()))

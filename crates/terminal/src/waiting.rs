@@ -11,7 +11,7 @@ use std::{
 /// Where the turn has no limit of time: what takes longer is more often a server than a build.
 const DEFAULT_WAIT_LIMIT: Duration = Duration::from_secs(60);
 
-/// Of one prompt.
+/// What one prompt waits for.
 pub(crate) struct Waiting {
     from: Seq,
     began: Instant,
@@ -24,7 +24,7 @@ impl Waiting {
         Self { from: next(session), began: Instant::now(), most: seconds.map(Duration::from_secs) }
     }
 
-    /// How long to wait for what is at work; none where nothing is, or the turn came to no good end.
+    /// How long to wait for what is at work; `None` if nothing is, or the turn came to no good end.
     pub(crate) fn limit(&self, session: &Session, report: &TurnReport) -> Option<Duration> {
         let entries = self.entries(session);
         let is_at_work = !Running::of(&entries).is_empty() || is_told_of_an_end(&entries);
@@ -60,7 +60,7 @@ impl Waiting {
     }
 }
 
-/// Whether the turn has not ended yet in which the model hears of the end of work.
+/// Whether the turn that tells the model of the end of background work still runs.
 fn is_told_of_an_end(entries: &[Arc<Entry>]) -> bool {
     let last = entries.iter().rev().map(|entry| &entry.fact);
     let mut ends = last.filter(|fact| matches!(fact, Fact::TaskEnded { .. } | Fact::TurnEnded { .. }));

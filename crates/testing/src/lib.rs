@@ -1,4 +1,4 @@
-//! What the tests of several crates share: the cases that lie beside the repository, saying that a test was left out,
+//! What the tests of several crates share: the cases that are beside the repository, saying that a test was left out,
 //! and what fuzzers have in common.
 pub mod clock;
 pub mod fuzz;
@@ -50,8 +50,8 @@ pub fn tries(usual: u64) -> u64 {
     std::env::var("HAFT_SOAK").ok().and_then(|number| number.parse().ok()).unwrap_or(usual)
 }
 
-/// Returns a port of loopback at which nothing listens. No test gets it from the system in the meantime: it lies below those
-/// that Linux gives to a listener without a port, and to a client, which could even connect to itself there.
+/// Returns a port of loopback at which nothing listens. No test gets it from the system in the meantime: it is below
+/// those that Linux gives to a listener without a port, and to a client, which could even connect to itself there.
 ///
 /// # Panics
 ///
@@ -66,7 +66,7 @@ pub fn free_port() -> u16 {
 ///
 /// # Panics
 ///
-/// As [`left_out`] does, but not where `HAFT_REQUIRE_ALL` is `programs`: a clone alone has its own cases only.
+/// Like [`left_out`] does, but not where `HAFT_REQUIRE_ALL` is `programs`: a clone alone has its own cases only.
 pub fn conformance(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance").join(name);
     if path.exists() {

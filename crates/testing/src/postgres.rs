@@ -13,7 +13,7 @@ use std::{
 
 /// The account without rights: PostgreSQL refuses to run as root.
 const OTHER_USER: u32 = 65_534;
-/// So long it may take to begin.
+/// Limit for the start of the server.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server, gone with its folder when this is dropped; gone, too, when the process of the test is.
@@ -25,7 +25,7 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Starts one; none where PostgreSQL is not installed, which is said.
+    /// Starts a server. `None`, with a note, if PostgreSQL is not installed.
     ///
     /// # Panics
     ///
@@ -56,7 +56,7 @@ impl Postgres {
         fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
 
-    /// Where it can be reached.
+    /// The address of the server.
     pub fn address(&self) -> String {
         format!("postgres://haft@/postgres?host={}&port={}", self.folder.display(), self.port)
     }
@@ -75,7 +75,7 @@ impl Postgres {
         self.begin_with(&[]);
     }
 
-    /// The same, with settings of this run's own, such as `ssl=on`.
+    /// Like [`Self::begin`], with settings for this run, such as `ssl=on`.
     ///
     /// # Panics
     ///
@@ -112,7 +112,7 @@ impl Postgres {
         }
     }
 
-    /// Its clients are not answered any more, and not refused either.
+    /// Stops the server: its clients get no answer and no error.
     pub fn freeze(&self) {
         self.signal(Signal::STOP);
     }
@@ -122,7 +122,7 @@ impl Postgres {
         self.signal(Signal::CONT);
     }
 
-    /// To the server and its processes for clients.
+    /// Sends a signal to the server and its processes for clients.
     fn signal(&self, signal: Signal) {
         let own = fs::read_to_string(self.data().join("postmaster.pid")).unwrap_or_default();
         let Some(own) = own.lines().next().map(str::to_owned) else { return };

@@ -28,7 +28,7 @@ pub(super) fn told(request: Request, dialect: &Dialect) -> Request {
     Request { system, messages, tools: Arc::new([]), ..request }
 }
 
-/// What was said, with the calls behind it as text.
+/// A reply whose calls are appended as text.
 fn without_calls(parts: &[Part], dialect: &Dialect) -> Vec<Part> {
     let calls: Vec<&ToolCall> = parts.iter().filter_map(Part::as_call).collect();
     let mut told: Vec<Part> = parts.iter().filter(|part| part.as_call().is_none()).cloned().collect();

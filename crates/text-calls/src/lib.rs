@@ -1,8 +1,8 @@
 //! [`TextToolCalls`]: tools for a model whose server knows none, as a provider around a provider.
 //!
-//! To the model everything is text: the system prompt tells the tools and how to call them ([`voice`]), calls and results
-//! stand in the history as its dialect writes them. What it answers goes through the dialect's reader. A server that
-//! can hold the model to the form of a call gets it with the request ([`haft_core::CallForm`]).
+//! To the model everything is text: the system prompt tells the tools and how to call them ([`voice`]), calls and
+//! results are in the history as its dialect writes them. What it answers goes through the dialect's reader. A server
+//! that can hold the model to the form of a call gets it with the request ([`haft_core::CallForm`]).
 //!
 //! For a model that calls natively, [`LeadingThoughts`] only separates the thoughts at the beginning of a reply, and
 //! [`UnreadCalls`] notices when it writes a call as text.
@@ -41,7 +41,7 @@ pub struct TextToolCalls {
     is_fallback: bool,
 }
 
-/// Who writes tools, calls and results into the conversation.
+/// What writes tools, calls and results into the conversation.
 #[derive(Clone, Copy, PartialEq)]
 enum History {
     /// We do, as text.
@@ -56,8 +56,8 @@ impl TextToolCalls {
         Self { dialect: Some(dialect), ..Self::auto(inner) }
     }
 
-    /// Around `inner`, whose model speaks the dialect that goes with its name. Where the name says nothing, `hermes` is
-    /// tried; if it answers in another dialect, that is taken from then on.
+    /// Around `inner`, whose model speaks the dialect that goes with its name, `hermes` if the name says nothing. Calls in another
+    /// dialect count, too, if they are certain; if its delimiters tell it, that is taken from then on.
     pub fn auto(inner: Arc<dyn Provider>) -> Self {
         let (dialect, found, history) = (None, Arc::default(), History::Text);
         Self { inner, dialect, found, history, is_held: true, is_fallback: false }
@@ -124,7 +124,7 @@ struct Listener {
     reader: Box<dyn Reader>,
     /// The index of the next call.
     next: usize,
-    /// How many calls the conversation had before; ids go on from there.
+    /// How many calls the conversation had before; ids continue from there.
     before: usize,
     /// Where the model may turn out to speak another dialect.
     trial: Option<Trial>,

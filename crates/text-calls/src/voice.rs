@@ -77,7 +77,7 @@ pub(super) fn results(dialect: &Dialect, results: &[String]) -> String {
     }
 }
 
-/// How calls are written, for what can hold a model to it; `None` where a notation is no such form.
+/// How calls are written, for what can hold a model to it; `None` if a notation is no such form.
 pub(super) fn form(dialect: &Dialect, tools: &Arc<[ToolSpec]>) -> Option<CallForm> {
     if tools.is_empty() || dialect.is_ambiguous {
         return None;

@@ -266,7 +266,7 @@ struct Limit {
 }
 
 impl Limit {
-    /// Nothing, and 0, mean the default.
+    /// The time limit of a command; `None` and 0 mean the default.
     fn of(settings: &BashSettings, asked: Option<u64>, terminal: bool) -> Self {
         let said = asked.filter(|seconds| *seconds > 0);
         let seconds = said.unwrap_or(settings.timeout_default).min(settings.timeout_max);

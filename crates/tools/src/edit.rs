@@ -79,7 +79,7 @@ impl Tool for EditFile {
 /// Maximum size in bytes: a larger file is better left to a command.
 pub(crate) const MAX_FILE: u64 = 64 * 1024 * 1024;
 
-/// One replacement that a call asks for.
+/// A replacement that a call asks for.
 pub(crate) struct Wanted {
     pub(crate) old: String,
     pub(crate) new: String,

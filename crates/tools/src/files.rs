@@ -13,11 +13,11 @@ use std::{
 pub(crate) struct Place {
     /// The path as the model wrote it.
     pub(crate) name: PathBuf,
-    /// Its path in the view of the call.
+    /// Path of the file in the view of the call.
     real: PathBuf,
     /// The folder whose names may help if the file does not exist.
     folder: PathBuf,
-    /// Of these names, and of those in the folder itself if it is one, only readable ones are shown.
+    /// What the call may read: other names of the folder are not shown.
     readable: Arc<Readable>,
 }
 
@@ -71,7 +71,7 @@ impl Place {
         self.folder.is_dir() && name.is_some_and(|name| haft_core::schema::nearest(name, &known).is_none())
     }
 
-    /// Its permission bits.
+    /// Permission bits of the file.
     pub(crate) fn mode(&self) -> Option<u32> {
         fs::metadata(&self.real).ok().map(|found| found.permissions().mode() & 0o7777)
     }

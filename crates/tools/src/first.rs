@@ -68,8 +68,8 @@ impl PartialEq for ByPath {
 }
 impl Eq for ByPath {}
 
-/// A folder before what only begins with its name, so that what lies in it stays together. As `Path` does it, but
-/// without taking paths apart.
+/// Orders paths as `Path` does, but without splitting them: a folder comes before names that only begin with its name,
+/// so that its files stay together.
 fn compare(a: &Path, b: &Path) -> Ordering {
     let (a, b) = (a.as_os_str().as_bytes(), b.as_os_str().as_bytes());
     let rank = |byte: &u8| if *byte == b'/' { 0 } else { *byte };

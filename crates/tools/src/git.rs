@@ -1,6 +1,6 @@
 //! [`Git`] (`git`): state, history and changes of the repository around the workspace; commits and pushes.
 //!
-//! Programs that a repository's own configuration names do not run: see [`config`] and [`repository`].
+//! Programs that a repository's own configuration names do not run: see [`haft_core::git_settings`] and [`repository`].
 use crate::examples::examples_for;
 use haft_core::{
     Aliases, Clip, Effect, Example, Keep, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput,

@@ -80,7 +80,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// As `search` asks.
+    /// The arguments for a call of `search`.
     pub(crate) fn of(
         pattern: String,
         path: Option<PathBuf>,

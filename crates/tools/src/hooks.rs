@@ -54,8 +54,8 @@ impl OwnHooks {
         Ok(Self { hooks, workspace, environment, on_note, of_plugins: None })
     }
 
-    /// The same, and then hooks of plugins, each in a view that `stage` opens. One that fails denies nothing. `sessions`
-    /// is the folder of all sessions.
+    /// Adds hooks of plugins, each in a view that `stage` opens. A hook that fails denies nothing. `sessions` is the
+    /// folder of all sessions.
     #[must_use]
     pub fn with_plugins(self, plugins: Vec<PluginHooks>, stage: Arc<dyn Stage>, sessions: PathBuf) -> Self {
         Self { of_plugins: Some(ConfinedHooks { plugins, stage, sessions }), ..self }
@@ -70,7 +70,7 @@ impl OwnHooks {
         for hook in hooks {
             match ask::ask(hook, &told, &self.workspace, &self.environment).await {
                 Ok(Answer { deny: Some(reason), .. }) => return Hooked::deny(reason),
-                // Nothing but a call can be approved.
+                // Only calls can be approved.
                 Ok(Answer { ask: Some(reason), .. }) if told.event == HookEvent::TurnStart => {
                     return Hooked::deny(reason);
                 }

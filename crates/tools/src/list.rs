@@ -68,7 +68,7 @@ impl Tool for List {
     }
 }
 
-/// One level, for `navigate`.
+/// Lists one level, for `navigate`.
 pub(crate) fn list_folder(
     ctx: &ToolContext,
     path: PathBuf,
@@ -106,7 +106,7 @@ fn list(ctx: &ToolContext, args: &Args, settings: &FindSettings) -> Result<ToolO
     Ok(ToolOutput::text(text.trim_end().to_owned() + &watch.note()).show(found).details(details))
 }
 
-/// The same lines with the files that the view shows, in place of those that lie in the folder.
+/// The lines with the files that the view shows, in place of those in the folder itself.
 fn as_shown(
     entries: impl Iterator<Item = DirEntry>,
     root: &Root,

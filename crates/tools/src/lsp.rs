@@ -35,7 +35,7 @@ pub fn language_tools(servers: &Arc<LanguageServers>, settings: &FindSettings) -
         .with(symbols::Symbols(asked()))
 }
 
-/// Who is asked, and how much of the answer a model reads.
+/// The servers to ask, and how much of their answer a model reads.
 struct Asked {
     servers: Arc<LanguageServers>,
     settings: FindSettings,

@@ -69,7 +69,7 @@ fn read(line: &Line, ctx: &ToolContext) -> Result<MemoryLine, ToolError> {
     Ok(MemoryLine { text, sources })
 }
 
-/// Of the files that agents read, the first that is there is changed, otherwise the first is made.
+/// Changes the first existing file of those that agents read, or creates the first one.
 fn edit(places: [Place; 2], add: &[MemoryLine], removed: &[String]) -> Result<ToolOutput, ToolError> {
     let verb = "change";
     let mut found = None;

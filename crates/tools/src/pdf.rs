@@ -38,7 +38,7 @@ pub struct PdfText {
 /// Why nothing of a PDF could be read.
 #[derive(Debug, thiserror::Error)]
 pub enum PdfError {
-    /// Its content is something else.
+    /// The content is no PDF.
     #[error("its content is not a PDF")]
     NotPdf,
     /// It has a password.

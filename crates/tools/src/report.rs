@@ -14,7 +14,7 @@ const MAX_COLLECTED: usize = 20_000;
 impl Page {
     pub(crate) fn new(offset: Option<usize>, limit: Option<usize>, settings: &FindSettings) -> Self {
         let offset = offset.unwrap_or(0).min(MAX_COLLECTED);
-        // Elsewhere 0 means that there is no limit.
+        // In other products 0 means that there is no limit.
         let limit = limit.filter(|limit| *limit > 0).unwrap_or(settings.results).min(MAX_COLLECTED);
         Self { offset, limit, max_bytes: settings.max_bytes }
     }

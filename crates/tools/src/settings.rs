@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Of all tools. What is left out stands as in `Settings::default()`.
+/// Settings of all tools. Those that are left out are as in `Settings::default()`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
@@ -106,7 +106,7 @@ impl ReadSettings {
         self.max_characters.unwrap_or(self.max_bytes)
     }
 
-    /// The same settings with this much room.
+    /// Sets how much room a result has.
     pub(crate) fn with_room(&self, room: usize) -> Self {
         let max_characters = self.max_characters.map(|_| room);
         Self { max_bytes: room, max_characters, ..self.clone() }
@@ -117,7 +117,7 @@ impl ReadSettings {
         if self.max_characters.is_some() { text.chars().count() } else { text.len() }
     }
 
-    /// As much of the beginning of `text` as fits.
+    /// Returns as much of the beginning of `text` as fits.
     pub(crate) fn head<'t>(&self, text: &'t str, room: usize) -> &'t str {
         match self.max_characters {
             Some(_) => text.char_indices().nth(room).map_or(text, |(end, _)| &text[..end]),

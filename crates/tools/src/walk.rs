@@ -19,11 +19,11 @@ use std::{
 
 /// Where to search: a folder, or a single file.
 pub(crate) struct Root {
-    /// Its path for the model. Empty for the workspace.
+    /// Path of the folder for the model; empty for the workspace.
     pub(crate) name: PathBuf,
-    /// Its real path.
+    /// Real path of the folder.
     pub(crate) real: PathBuf,
-    /// The same with links followed, for the rules about reading.
+    /// The real path with links followed, for the rules about reading.
     resolved: PathBuf,
     pub(crate) is_file: bool,
 }
@@ -100,7 +100,7 @@ fn plain(path: &Path) -> PathBuf {
     path.components().filter(|part| *part != Component::CurDir).collect()
 }
 
-/// On one line, whatever the name holds.
+/// The path on one line, whatever characters it has.
 pub(crate) fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
     if !text.contains(char::is_control) {
@@ -210,12 +210,12 @@ pub(crate) struct Shown {
     /// Real paths, with where each file lies for the call.
     files: Vec<(PathBuf, PathBuf)>,
     root: PathBuf,
-    /// Those that the walk came to, so that no rule leaves them out.
+    /// Files that the walk came to: ignore rules do not leave them out.
     met: Mutex<HashSet<PathBuf>>,
 }
 
 impl Shown {
-    /// Those below `root` that the call may read.
+    /// The files below `root` that the call may read.
     pub(crate) fn below(root: &Root, ctx: &ToolContext) -> Self {
         let (mut files, admits) = (ctx.view.shown(), root.admits(ctx, Arc::default()));
         files.retain(|(real, _)| real.starts_with(&root.real) && admits(real, false));

@@ -68,7 +68,7 @@ impl<'a> Watch<'a> {
         self.unreadable.clone()
     }
 
-    /// The same for what rules do not let the call read.
+    /// The counter of files that rules do not let the call read.
     pub(crate) fn forbidden(&self) -> Arc<AtomicU64> {
         self.forbidden.clone()
     }

@@ -25,7 +25,7 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// What an editor has of a file.
 pub(super) enum Buffer {
-    /// What is on disk.
+    /// The editor's text is that on disk.
     Saved,
     /// This text, in the form of the one on disk, which differs.
     Unsaved(String),
@@ -37,7 +37,7 @@ pub(super) enum Buffer {
 #[derive(Clone)]
 pub(crate) struct Buffers {
     editor: Editor,
-    /// As the editor knows it; set before the first call.
+    /// The session's ID in the editor; set before the first call.
     session: Arc<OnceLock<SessionId>>,
     host: Arc<dyn Host>,
     folder: Folder,
@@ -78,7 +78,7 @@ impl Buffers {
         }
     }
 
-    /// Until [`Buffers::end_undo`] what the editor answers about files is remembered.
+    /// Remembers the editor's answers about files until [`Buffers::end_undo`].
     pub(crate) fn begin_undo(&self) {
         self.undo.begin();
     }

@@ -14,7 +14,8 @@ pub(super) fn settle(stage: &EditorStage, workspace: &Path, changes: &[Change]) 
     let (removed, written): (Vec<_>, Vec<_>) = changes.iter().partition(|change| change.after.is_none());
     for change in written.into_iter().chain(removed) {
         if change.after.is_none() && change.before.is_some() && !conflicts.is_empty() {
-            // What was left may be this file under another name: it must not be gone from both.
+            // The file that is left may be this one under another name, on a file system that ignores case: it must not
+            // be removed under both.
             conflicts.extend(still_there(stage, workspace, change)?);
             continue;
         }
@@ -85,7 +86,7 @@ impl<'a> Text<'a> {
     fn over_unsaved(&self, buffer: &str) -> io::Result<bool> {
         let is = |text: &Option<String>| text.as_deref() == Some(buffer);
         if self.change.before == self.change.after {
-            // To compare writes nothing.
+            // A comparison writes nothing.
             return Ok(is(&self.before));
         }
         if !is(&self.before) && !is(&self.after) {

@@ -47,7 +47,7 @@ impl UndoReads {
         }
     }
 
-    /// What is known of `file`: why it was not shown, or its text, once.
+    /// Takes what the editor answered about `file`: its text, or why it was not shown.
     pub(super) fn take(&self, file: &Path) -> Option<Answer> {
         let mut state = self.lock();
         let answers = state.answers.as_mut()?;

@@ -129,7 +129,7 @@ fn put(copy: &Path, text: &str, file: &Path) -> io::Result<()> {
     fs::metadata(file).map_or(Ok(()), |found| fs::set_permissions(copy, found.permissions()))
 }
 
-/// As the inner stage finds it; nothing where there is nothing.
+/// Copies the file as the inner stage has it; does nothing if it does not exist.
 fn copy_in(stage: &EditorStage, workspace: &Path, file: &Path, copy: &Path) -> io::Result<()> {
     fs::create_dir_all(copy.parent().unwrap_or(copy))?;
     let view = stage.inner.open(workspace, &[Effect::Write(file.to_owned())])?;
@@ -156,7 +156,7 @@ impl View for EditorView {
     }
 
     fn locate(&self, path: &Path) -> PathBuf {
-        // A tool may also name a file by where it lies in the view.
+        // A tool may also name a file by where it is in the view.
         let inside = path.strip_prefix(self.inner.root()).unwrap_or(path);
         let mut file = self.workspace.join(inside);
         if !self.copies.contains_key(&file) && !self.written.contains(&file) {
@@ -218,7 +218,7 @@ struct Scratch {
 }
 
 impl Scratch {
-    /// Below `folder`, for its owner alone.
+    /// Creates a folder below `folder` that only its owner may read.
     fn new(folder: &Path) -> io::Result<Self> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let name = format!(".view-editor-{}-{}", std::process::id(), COUNT.fetch_add(1, SeqCst));
@@ -230,7 +230,7 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Where a file of the workspace lies below `part`; one from outside stays where it is.
+    /// Where a file of the workspace is below `part`; one from outside stays where it is.
     fn place(&self, part: &str, workspace: &Path, file: &Path) -> PathBuf {
         file.strip_prefix(workspace)
             .map_or_else(|_| file.to_owned(), |inside| self.folder.join(part).join(inside))

@@ -66,7 +66,7 @@ fn max_rounds(fields: &mut Fields) -> Option<u32> {
     names.iter().filter_map(|name| fields.text(name)).find_map(|value| value.parse().ok())
 }
 
-/// Only what is stricter than what Haft does anyway.
+/// The mode that the fields ask for, unless it would grant more than a file may.
 fn permission(fields: &mut Fields) -> Option<Mode> {
     match fields.text("permissionMode")?.as_str() {
         "plan" => Some(Mode::ReadOnly),

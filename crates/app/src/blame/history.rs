@@ -57,7 +57,7 @@ pub(super) struct Step {
     taken_back: Vec<usize>,
     /// Whether it happened in the work tree of a job.
     pub(super) is_of_job: bool,
-    /// One for each file, with absolute paths.
+    /// Changes, one for each file, with absolute paths.
     pub(super) changes: Vec<Change>,
 }
 
@@ -72,7 +72,8 @@ impl Step {
 }
 
 impl History {
-    /// Of the sessions that worked in a folder above `file` or changed it in an added folder, and of their jobs.
+    /// Reads the history of `file` from the sessions that worked in a folder above it or changed it in an added folder,
+    /// and from their jobs.
     pub(super) fn of(home: &Home, file: &Path) -> Self {
         let mut history = Self::default();
         for summary in home.list().into_iter().filter(|summary| summary.delegated_by.is_none()) {
@@ -181,7 +182,7 @@ impl Reader<'_> {
             Fact::AttemptEnded(end) if end.result.is_reached() => {
                 let attempt = BlamedAttempt { number: end.number, session: end.session.clone() };
                 match end.result {
-                    // One of several is taken later.
+                    // If several attempts passed, a later fact says which one was taken.
                     AttemptResult::Passed => self.passed.push(attempt),
                     _ => self.with(&end.call, |call| call.attempt = Some(attempt)),
                 }

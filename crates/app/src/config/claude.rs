@@ -46,8 +46,8 @@ struct Bases<'a> {
     settings: Option<&'a Path>,
 }
 
-/// The files that exist: the user's, the project's, and the project's for this user alone. One that cannot be read holds no
-/// rules; a session that starts names it, and so does `haft config show`.
+/// The files that exist: the user's, the project's, and the project's for this user alone. A file that cannot be read
+/// holds no rules; Haft names it when a session starts and in `haft config show`.
 pub(super) fn load(places: &Places, workspace: &Path) -> Vec<ClaudeRules> {
     let files = files(places, workspace).into_iter();
     files.filter_map(|(file, within)| read(places, file, within)).collect()

@@ -106,8 +106,8 @@ pub fn remove_table(path: &Path, [group, name]: [&str; 2]) -> Result<bool, Confi
     Ok(true)
 }
 
-/// Comments above `removed` that an empty line sets apart from it are about something else, such as the whole file: the table
-/// behind it gets them.
+/// Comments above `removed` that an empty line separates from it concern something else, such as the whole file: they
+/// move to the next table.
 fn keep_comments(document: &mut DocumentMut, removed: &Table) {
     let above = removed.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
     let Some((kept, _)) = above.rsplit_once("\n\n").filter(|(kept, _)| kept.contains('#')) else { return };
@@ -130,7 +130,7 @@ fn keep_comments(document: &mut DocumentMut, removed: &Table) {
 fn first_behind(table: &mut Table, place: Option<isize>) -> Option<&mut Table> {
     let inner = table.iter_mut().filter_map(|(_, item)| item.as_table_mut());
     let all = inner.flat_map(|inner| {
-        // One that is only there for those below it has no place of its own.
+        // A table that only exists because of the tables below it has no place of its own in the file.
         let is_written = !inner.is_implicit() && inner.position() > place;
         if is_written { Some(inner) } else { first_behind(inner, place) }
     });
@@ -173,7 +173,7 @@ fn put(document: &mut DocumentMut, keys: &[Key], mut value: Value) -> Result<(),
     Ok(())
 }
 
-/// As it is read at each start.
+/// Checks the text as it is checked at each start.
 fn checked(path: &Path, text: &str) -> Result<(), String> {
     let user: UserFile = toml::from_str(text).map_err(|error| with_near(told(&error, text)))?;
     check_user(path, text, &user).map_err(|error| error.to_string())

@@ -40,7 +40,7 @@ const TOKENS: [&str; 3] = ["GITHUB_TOKEN", "GH_TOKEN", "TELEGRAM_BOT_TOKEN"];
 const FETCHERS: [&str; 2] = ["CURL_", "PIP_"];
 
 impl Environment {
-    /// That of this process. Variables that are not UTF-8 are left out.
+    /// The environment of this process. Variables that are not UTF-8 are left out.
     #[must_use]
     pub fn of_process() -> Self {
         let text =

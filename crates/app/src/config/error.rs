@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 /// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// It exists and cannot be read.
+    /// The file exists and cannot be read.
     #[error("cannot read `{}`: {source}", path.display())]
     Unreadable {
         /// The file.
@@ -13,7 +13,7 @@ pub enum ConfigError {
         /// Why.
         source: io::Error,
     },
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error("cannot write `{}`: {source}", path.display())]
     Unwritable {
         /// The file.
@@ -21,7 +21,7 @@ pub enum ConfigError {
         /// Why.
         source: io::Error,
     },
-    /// It is not what it should be; the message names the line and what was expected.
+    /// The content of the file is invalid; the message names the line and what was expected.
     #[error("`{}`: {message}", path.display())]
     Wrong {
         /// The file.
@@ -29,7 +29,7 @@ pub enum ConfigError {
         /// Line, column, what was found and what was expected.
         message: String,
     },
-    /// A variable or an option.
+    /// The value of a variable or an option is invalid.
     #[error("{what}: {message}")]
     Value {
         /// Which one.
@@ -37,7 +37,7 @@ pub enum ConfigError {
         /// What was found and what was expected.
         message: String,
     },
-    /// See there; rules of files are looked at when those are read.
+    /// A rule of an option or a variable is invalid. Rules of files are checked when the file is read.
     #[error(transparent)]
     Rule(#[from] BadRule),
 }

@@ -28,7 +28,7 @@ impl KeptKeys {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(source) => return Err(ConfigError::Unreadable { path: path.to_owned(), source }),
         };
-        // What the parser says of a line may hold the key that stands there.
+        // A parser's error may quote the key in a line.
         let wrong = || ConfigError::Wrong {
             path: path.to_owned(),
             message: "not a list of keys; delete the file and run `haft login` again".into(),
@@ -97,7 +97,7 @@ fn name_of(vendor: &Vendor, account: Option<&str>) -> String {
     account.map_or_else(|| vendor.to_owned(), |account| format!("{vendor}@{account}"))
 }
 
-/// Of the vendors that share a key, the first: both APIs of OpenAI take the same.
+/// Returns the first of the vendors that share a key with `vendor`: both APIs of OpenAI take the same key.
 pub fn holder(vendor: &Vendor) -> &Vendor {
     let shares = |other: &&Vendor| vendor.key_variable.is_some() && other.key_variable == vendor.key_variable;
     vendors().iter().find(shares).unwrap_or(vendor)
@@ -120,7 +120,7 @@ impl Config {
         self.account.as_deref()
     }
 
-    /// The same with `account` in force, if it is one.
+    /// Uses the keys of `account`, if one is given.
     pub fn with_account(self, account: Option<&str>) -> Self {
         let account = account.map(str::to_owned).or(self.account);
         Self { account, ..self }

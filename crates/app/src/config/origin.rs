@@ -16,7 +16,7 @@ pub(super) struct Origin {
 }
 
 impl Config {
-    /// The value of a setting and where it comes from. No value: whatever else decides.
+    /// The value of a setting and where it comes from. No value if something else decides.
     pub fn in_force(&self, setting: &Setting, profile: &Profile) -> (Option<toml::Value>, String) {
         let value = self.all_in_force(profile).value(setting.key);
         let says_so = |layer: &Settings| value.is_some() && layer.value(setting.key) == value;

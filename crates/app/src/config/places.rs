@@ -12,7 +12,7 @@ use std::{
 /// Where things lie on this machine.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// Sessions: `HAFT_HOME`, else the data folder of the person.
+    /// Sessions: `HAFT_HOME`, else the data folder of the person. Absolute: the current folder may change.
     pub home: PathBuf,
     /// The person's own file.
     pub user_file: PathBuf,
@@ -35,7 +35,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// By the XDG rules. What others can write to is never taken for the person's own.
+    /// Finds the folders by the XDG rules. A folder that other users can write to is not accepted.
     pub fn of(environment: &Environment) -> Result<Self, Failure> {
         let person = environment.get("HOME").map(PathBuf::from).or_else(std::env::home_dir);
         let under = |variable: &str, otherwise: &str| {

@@ -84,7 +84,7 @@ pub struct RoleFile {
     pub max_cost: Option<Dollars>,
 }
 
-/// One thing that a user may do. None stands for another, but `administer` for all.
+/// An action that a user may be allowed. No permission includes another, except that `administer` includes all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -104,10 +104,10 @@ pub enum Permission {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum VisibleSessions {
-    /// Those that the user began.
+    /// Sessions that the user began.
     #[default]
     Own,
-    /// Those of all users.
+    /// Sessions of all users.
     All,
 }
 

@@ -229,7 +229,7 @@ macro_rules! settings {
         }
 
         impl Settings {
-            /// What is said here, and what `below` says where nothing is said here.
+            /// This value, or the value of `below` if this one is not set.
             pub(super) fn over(self, below: Self) -> Self {
                 Self { $($own: self.$own.or(below.$own),)* $($key: self.$key.or(below.$key),)* }
             }

@@ -72,7 +72,7 @@ settings! {
     tables {
         /// What confined commands may access in addition to the workspace
         commands: CommandsFile,
-        /// Context windows and prices of models that Haft does not know, and what takes over for a model, by `PROVIDER/MODEL`
+        /// Context windows and prices of models that Haft does not know, what takes over for a model, and the format of its calls in text, by `PROVIDER/MODEL`
         models: BTreeMap<String, ModelFile>,
         /// Environment variables that commands get, by name; `*` matches any characters
         environment: EnvironmentFile,
@@ -117,7 +117,7 @@ settings! {
         environment: NarrowEnvironment,
         /// Rules in addition to yours; `deny` rules are tried first, then `ask`, then `allow`
         rules: NarrowRules,
-        /// None: they start programs, and a repository is not trusted.
+        /// Always empty: hooks start programs, and a repository is not trusted.
         #[cfg_attr(test, schemars(skip))]
         #[serde(skip_serializing, deserialize_with = "no_hooks")]
         hooks: (),
@@ -130,7 +130,7 @@ pub(super) fn setting(key: &str) -> &'static Setting {
 }
 
 impl Settings {
-    /// The same, with `model` where no model was named.
+    /// Uses `model` if no model is set.
     pub fn with_model(&self, model: Option<String>) -> Self {
         self.clone().over(Self { model, ..Self::default() })
     }

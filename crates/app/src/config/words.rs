@@ -45,10 +45,10 @@ impl Word for Hyperlinks {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EditorMode {
-    /// Those of a shell.
+    /// The keys of a shell (Emacs).
     #[default]
     Normal,
-    /// Those of vi.
+    /// The keys of vi.
     Vim,
 }
 

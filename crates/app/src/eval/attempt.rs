@@ -37,7 +37,7 @@ pub(super) struct Runner<'a> {
 pub(super) enum Checked {
     /// The task is solved.
     Green,
-    /// It is not, and why.
+    /// The check failed, for this reason.
     Red(String),
     /// The check could not run, and why.
     NotRun(String),

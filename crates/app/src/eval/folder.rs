@@ -29,7 +29,8 @@ pub(super) struct TaskFolder {
 }
 
 impl TaskFolder {
-    /// Makes `place` with what a task begins with. Nothing is written to the repository that a commit is taken from.
+    /// Makes the folder `place` with the files that a task begins with. The repository that a commit is taken from
+    /// stays unchanged.
     pub(super) fn make(home: &Home, place: &Path, begins: &Beginning) -> Result<Self, Failure> {
         let top = place.join("work");
         own_folder(&top)?;

@@ -7,15 +7,16 @@ const Z: f64 = 1.959_963_984_540_054;
 /// A 95 % interval for the share of tasks that a model solves, from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Its lower end.
+    /// Lower end.
     pub low: f64,
-    /// Its upper end.
+    /// Upper end.
     pub high: f64,
 }
 
 impl Interval {
-    /// Of `solved` successes in `of` independent tries, by Wilson's score (1927): it stays between 0 and 1, and holds for few
-    /// tries and for shares near 0 and 1, where the usual approximation does not. Without a try it is everything.
+    /// The interval for `solved` successes in `of` independent tries, by Wilson's score (1927): it stays between 0 and
+    /// 1, and holds for few tries and for shares near 0 and 1, where the usual approximation does not. Without a try it
+    /// is 0 to 1.
     #[must_use]
     pub fn of(solved: usize, of: usize) -> Self {
         if of == 0 {
@@ -34,7 +35,7 @@ impl Interval {
         self.low <= other.high && other.low <= self.high
     }
 
-    /// Whether all of it lies below `other`.
+    /// Whether all of it is below `other`.
     #[must_use]
     pub fn is_below(&self, other: &Self) -> bool {
         self.high < other.low

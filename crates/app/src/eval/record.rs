@@ -1,5 +1,5 @@
-//! [`Book`]: the file of an evaluation, to which a line is added for each run that begins or ends. A line is there whole or
-//! not at all, so an evaluation whose process was killed goes on with what it has not run.
+//! [`Book`]: the file of an evaluation, to which a line is added for each run that begins or ends. A line is there
+//! whole or not at all, so an evaluation whose process was killed continues with what it has not run.
 use super::Source;
 use crate::Failure;
 use haft_core::{Mode, SessionId};
@@ -60,7 +60,7 @@ pub struct Conditions {
     pub check_time: u64,
 }
 
-/// One try of one model at one task.
+/// Identifies a run: one try of one model at one task.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RunKey {
     /// The name of the task.
@@ -100,7 +100,7 @@ pub struct RunRecord {
 pub enum RunVerdict {
     /// The check succeeded.
     Solved,
-    /// It did not.
+    /// The check failed.
     Unsolved,
     /// The model could not be asked, or the check could not run: it says nothing about the model.
     Failed,
@@ -133,13 +133,13 @@ enum Line {
 /// An evaluation as its file has it.
 #[derive(Clone, Debug)]
 pub struct PastEval {
-    /// Its name.
+    /// ID of the evaluation.
     pub id: String,
     /// When it began, in milliseconds since 1970-01-01 UTC.
     pub at: i64,
     /// What it runs.
     pub plan: EvalPlan,
-    /// Runs that ended, in order. One that is made again stands there twice.
+    /// Runs that ended, in order. A run that was repeated is listed twice.
     pub runs: Vec<RunRecord>,
     /// Sessions of runs that began and did not end.
     pub cut_off: Vec<(RunKey, SessionId)>,
@@ -153,7 +153,7 @@ impl PastEval {
             Failure::failed(format!("cannot read the evaluation in `{}`: {why}", file.display()))
         };
         let text = fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
-        // Behind the last line end stands what was cut off.
+        // The text after the last line end is a line that was cut off.
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let mut lines = whole.lines().zip(1..).map(|(line, number)| {
             serde_json::from_str(line).map_err(|error| failed(format!("line {number}: {error}")))
@@ -208,7 +208,7 @@ impl EvalPlan {
     }
 }
 
-/// The evaluation of this process: others cannot go on with it meanwhile.
+/// The evaluation of this process: others cannot continue with it meanwhile.
 #[derive(Debug)]
 pub(super) struct Book {
     folder: PathBuf,
@@ -283,7 +283,7 @@ impl Book {
     fn add(&mut self, line: Line) -> Result<(), Failure> {
         let mut text = serde_json::to_string(&line).map_err(io::Error::from)?;
         text.push('\n');
-        // One write to a file that is only appended to.
+        // One write, to a file that is only appended to, so that lines do not mix.
         self.file.write_all(text.as_bytes())?;
         self.file.sync_data()?;
         self.past.apply(line);

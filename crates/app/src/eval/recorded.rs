@@ -11,7 +11,7 @@ use std::{path::Path, sync::Arc};
 /// A session that is no task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Its ID.
+    /// ID of the session.
     pub session: SessionId,
     /// Why, as a sentence without its beginning and its end.
     pub why: String,

@@ -29,7 +29,7 @@ pub struct EvalReport {
 /// What one model did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EvalRow {
-    /// As `PROVIDER/MODEL`.
+    /// The model, as `PROVIDER/MODEL`.
     pub model: String,
     /// Runs whose check succeeded.
     pub solved: usize,
@@ -38,7 +38,7 @@ pub struct EvalRow {
     /// The 95 % interval of the share that it solves, from 0 to 1.
     #[serde(flatten)]
     pub interval: Interval,
-    /// US dollars of all runs; `None` if a price is unknown.
+    /// Cost of all runs in US dollars; `None` if a price is unknown.
     pub cost_usd: Option<f64>,
     /// Median time of a run, from the prompt to the end of the turn; `None` without runs.
     pub seconds: Option<f64>,
@@ -48,7 +48,7 @@ pub struct EvalRow {
     pub tokens: u64,
     /// Runs that do not count.
     pub not_run: usize,
-    /// Models of which the results do not tell it apart.
+    /// Models that the results cannot distinguish from this one.
     pub not_distinguishable_from: Vec<String>,
 }
 
@@ -63,14 +63,14 @@ pub struct NotRun {
 }
 
 impl EvalReport {
-    /// Of an evaluation as it stands.
+    /// The report of an evaluation as far as it has run.
     pub(super) fn of(past: &PastEval) -> Self {
         let mut last: BTreeMap<&RunKey, &RunRecord> = BTreeMap::new();
         past.runs.iter().for_each(|run| _ = last.insert(&run.key, run));
         let plan = past.plan.runs();
         let runs: Vec<RunRecord> =
             plan.iter().filter_map(|key| last.get(key)).map(|run| (*run).clone()).collect();
-        // Only a budget ends an evaluation that has not begun all of its runs.
+        // An evaluation that is closed before all of its runs have begun was ended by its budget.
         let is_over_budget = past.is_closed
             && (runs.len() < plan.len() || runs.iter().any(|run| run.verdict == RunVerdict::OverBudget));
         let unbegun = match is_over_budget {
@@ -95,7 +95,8 @@ impl EvalReport {
         }
     }
 
-    /// For each model: which others it cannot be told apart from, in a sentence without its end. A pair is named once.
+    /// A sentence, without its full stop, for each model: which others the results cannot distinguish from it. A pair
+    /// is named once.
     #[must_use]
     pub fn undecided(&self) -> Vec<String> {
         let sentence = |(place, row): (usize, &EvalRow)| {
@@ -128,7 +129,7 @@ impl EvalReport {
     }
 }
 
-/// The one that solved the larger share first; of those alike the cheaper one.
+/// Orders models: the larger solved share first, then the lower cost.
 fn ranked(mut rows: Vec<EvalRow>) -> Vec<EvalRow> {
     let share = |row: &EvalRow| row.solved as f64 / row.of.max(1) as f64;
     let cost = |row: &EvalRow| row.cost_usd.unwrap_or(f64::INFINITY);
@@ -185,7 +186,7 @@ impl EvalRow {
         rows.next()
     }
 
-    /// That the model is worse than in that evaluation, in a sentence without its end.
+    /// A sentence, without its full stop, that says that the model is worse than in that evaluation.
     pub(super) fn regression(&self, earlier: &[EvalReport]) -> Option<String> {
         let (id, before) = self.before(earlier)?;
         self.interval.is_below(&before.interval).then(|| {

@@ -111,7 +111,7 @@ fn read(folder: &Path, workspace: &Path) -> Result<Task, Failure> {
     Ok(Task { name, prompt: vec![Part::text(prompt)], check: Check::Script(script), begins, digest })
 }
 
-/// What stands above the prompt, and the prompt.
+/// The text above the prompt, and the prompt.
 fn prompt(file: &Path) -> Result<(Header, String), String> {
     let text = untrusted_file::read(file, None).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => format!("it has no `{PROMPT}`"),
@@ -188,7 +188,7 @@ fn digest_of(prompt: &str, script: &Path, begins: &Beginning) -> io::Result<Stri
     Ok(digest.in_hex())
 }
 
-/// All that lies below `folder`, by name; folders come before what is in them. Links are not followed.
+/// All that is below `folder`, by name; folders come before what is in them. Links are not followed.
 pub(super) fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let walk = ignore::WalkBuilder::new(folder)
         .standard_filters(false)

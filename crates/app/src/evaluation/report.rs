@@ -21,7 +21,7 @@ pub struct Report {
     tries: Vec<Try>,
 }
 
-/// One task, with the model held to the form of a call or not.
+/// The result of one task, with or without constrained decoding.
 struct Try {
     is_held: bool,
     wording: Wording,
@@ -84,7 +84,7 @@ impl Report {
         [true, false].into_iter().flat_map(|held| kinds().filter_map(move |kind| of(held, kind))).collect()
     }
 
-    /// As a table in Markdown.
+    /// The report as a Markdown table.
     #[must_use]
     pub fn table(&self) -> String {
         let mut table = "| held | wording | tasks | calls | invalid calls | right first call | right in all | s a task |\n\
@@ -109,7 +109,7 @@ impl Report {
         table
     }
 
-    /// As one JSON object.
+    /// The report as one JSON object.
     #[must_use]
     pub fn json(&self) -> Value {
         let row = |row: &Row| {

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt, fs, path::Path};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wording {
-    /// As in an example.
+    /// The words of an example.
     Near,
     /// In other words.
     Far,
@@ -17,7 +17,7 @@ pub enum Wording {
     /// Written after all of them.
     #[default]
     Unseen,
-    /// Of another kind.
+    /// A task of another kind than those of the examples.
     Apart,
 }
 
@@ -29,7 +29,7 @@ pub struct Task {
     pub(super) wording: Wording,
     /// What the model is asked.
     pub request: String,
-    /// By name, with their contents.
+    /// Files of the folder: names and contents.
     #[serde(default)]
     pub(super) files: BTreeMap<String, String>,
     /// First lines that are right; `*` stands for anything. `final*` means: no tool.

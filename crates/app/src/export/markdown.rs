@@ -7,7 +7,7 @@ use haft_present::{
 };
 use std::sync::Arc;
 
-/// What was said and done, without what was taken back.
+/// The conversation as Markdown, without what was undone.
 pub fn of(entries: &[Arc<Entry>]) -> String {
     let mut timeline = Timeline::with(Replies::Once);
     let told = active_path(entries).into_iter().map(|entry| match &entry.fact {

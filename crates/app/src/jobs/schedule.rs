@@ -14,7 +14,7 @@ use std::{
     str::FromStr,
 };
 
-/// What begins when. Each schedule is a file in `schedule/` of the home.
+/// A job that begins at certain times. Each schedule is a file in `schedule/` of the home.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Schedule {
     /// The agent that does it.
@@ -37,7 +37,7 @@ pub struct Schedule {
 /// The schedules of a home, with their names and in the order of those.
 #[derive(Debug, Default)]
 pub struct List {
-    /// Those that can be read.
+    /// Schedules that can be read, with their names.
     pub readable: Vec<(String, Schedule)>,
     /// Why each of the others cannot be read.
     pub unreadable: Vec<(String, Failure)>,
@@ -174,7 +174,7 @@ pub fn add(home: &Home, schedule: &Schedule) -> Result<String, Failure> {
     Ok(name)
 }
 
-/// Of the `wanted` schedules the one whose time came first; it is saved again for its next time. The process that takes a
+/// Takes the `wanted` schedule whose time came first, and saves it again for its next time. The process that takes a
 /// schedule begins it, even if others look at the schedules at the same time.
 pub(super) fn take_due(
     home: &Home,
@@ -286,7 +286,7 @@ fn read(file: &Path) -> Result<Option<Schedule>, Failure> {
     serde_json::from_str(&text).map(Some).map_err(|error| failed(error.to_string()))
 }
 
-/// Whole or not at all.
+/// Writes the file whole or not at all.
 fn write(file: &Path, schedule: &Schedule) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(schedule).map_err(std::io::Error::from)?;
     let beside = file.with_extension("new");

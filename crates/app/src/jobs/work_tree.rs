@@ -24,7 +24,7 @@ pub(super) struct WorkTree {
 }
 
 impl WorkTree {
-    /// A branch `haft/KIND-…` from the last commit. Where it cannot be made, nothing of it is left.
+    /// A branch `haft/KIND-…` from the last commit. If it cannot be made, nothing of it is left.
     pub(super) fn make(home: &Path, origin: &Path, kind: &str) -> Result<Self, Failure> {
         refuse_odd_files(origin)?;
         refuse_programs(origin)?;
@@ -114,7 +114,7 @@ impl WorkTree {
         Some(branch.clone())
     }
 
-    /// Of a job that never began: the branch goes, too.
+    /// Removes the work tree and the branch of a job that never began.
     pub(super) fn discard(origin: &Path, folder: &Path, branch: &str) {
         if let Some(tree) = top(folder) {
             discard(origin, &tree, branch);
@@ -173,7 +173,7 @@ fn quietly(origin: &Path, words: &[&OsStr]) {
     let _was_never_made = git(origin).args(words).stdout(Stdio::null()).stderr(Stdio::null()).status();
 }
 
-/// Its own files would be changed in place, which the word work tree does not suggest.
+/// The error for a folder outside of a repository: a job would change its files in place, not in a work tree.
 fn no_repository(origin: &Path) -> Failure {
     let place = origin.display();
     if git(origin).arg("--version").output().is_err() {
@@ -193,7 +193,7 @@ fn no_commit(origin: &Path) -> Failure {
         .hint("a job works on a branch of its own: `git add --all && git commit -m Begin`")
 }
 
-/// Git would wait for a pipe in the place of one of its files, for ever, or read a device.
+/// Git would wait for a pipe in the place of one of its files, forever, or read a device.
 fn refuse_odd_files(origin: &Path) -> Result<(), Failure> {
     let Some(root) = origin.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok()) else {
         return Ok(());

@@ -35,7 +35,8 @@ pub fn all<'a>(app: &'a App, config: &'a Config) -> impl Iterator<Item = Configu
     })
 }
 
-/// That the program of a server is not there. One that is named by a relative path depends on the workspace.
+/// Says that the program of a server does not exist. A program with a relative path is not checked: it depends on the
+/// workspace.
 fn missing_program(app: &App, server: &McpServer) -> Option<String> {
     let Transport::Program { program, environment, .. } = &server.transport else { return None };
     if program.contains('/') {
@@ -115,7 +116,7 @@ pub fn remove(app: &App, config: &Config, name: &str) -> Result<(), Failure> {
     }
 }
 
-/// Only what is said.
+/// The table of an entry, with only the keys that are set.
 fn table(file: &McpFile) -> Table {
     let McpFile {
         command,

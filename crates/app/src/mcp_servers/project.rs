@@ -1,4 +1,5 @@
-//! [`untaken`], [`offer`] and [`take`]: MCP servers that a project's files name. None starts before the user has taken it.
+//! [`untaken`], [`offer`] and [`take`]: MCP servers that a project's files name. A server starts only after the user
+//! has added it.
 use super::{entries, is_allowed};
 use crate::{
     App, Failure,
@@ -23,7 +24,7 @@ const SHOWN: &str = "mcp-offers";
 /// A server that a file of the project names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProjectServer {
-    /// As the file calls it.
+    /// Name of the server in the file.
     pub name: String,
     /// The file, relative to the workspace.
     pub source: &'static str,
@@ -108,8 +109,7 @@ fn servers_in(app: &App, workspace: &Path, source: &str, key: &str) -> Vec<(Stri
     }
 }
 
-/// One line that offers those servers, when they are seen for the first time in this folder, or say something else than the
-/// last time.
+/// A line that offers these servers; `None` if the user has seen it for this folder and the entries are unchanged.
 #[must_use]
 pub fn offer(app: &App, config: &Config, workspace: &Path) -> Option<String> {
     let servers = untaken(app, config, workspace);

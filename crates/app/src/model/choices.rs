@@ -6,8 +6,8 @@ use haft_core::Price;
 use haft_providers::{Card, Effort, Vendor, card, vendors};
 use std::collections::HashSet;
 
-/// What people may choose in a conversation: what is in use, what they wrote down, what lies here, and vendors whose key
-/// is set. An `…` stands for a name that has to be typed.
+/// The models that a user may choose in a conversation: the one in use, those of the configuration, the files on this
+/// machine, and providers whose key is set. `…` stands for a name that has to be typed.
 #[must_use]
 pub fn choices(app: &App, config: &Config, own: &str) -> Vec<(String, String)> {
     let mut choices: Vec<(String, String)> = Vec::new();
@@ -35,7 +35,7 @@ pub fn choices(app: &App, config: &Config, own: &str) -> Vec<(String, String)> {
     in_order(choices)
 }
 
-/// As [`choices`], and all models of vendors whose key is set and of servers that answer here, as they list them now.
+/// Like [`choices`], with all models that providers whose key is set and servers on this machine list now.
 pub async fn live_choices(app: &App, config: &Config, own: &str) -> Vec<(String, String)> {
     let asked = vendors().iter().map(|vendor| async move {
         match can_list(app, config, vendor).await {
@@ -50,13 +50,13 @@ pub async fn live_choices(app: &App, config: &Config, own: &str) -> Vec<(String,
     in_order(choices).into_iter().map(|(spec, what)| (spec.clone(), with_card(&spec, what))).collect()
 }
 
-/// Names that have to be typed stand behind those that are whole.
+/// Names that have to be typed come last.
 fn in_order(mut choices: Vec<(String, String)>) -> Vec<(String, String)> {
     choices.sort_by_key(|(spec, _)| spec.ends_with('…'));
     choices
 }
 
-/// With the window and the price, where they are known: `400k window, $1.25 in, $10 out per million tokens`.
+/// Adds the window and the price, if known: `400k window, $1.25 in, $10 out per million tokens`.
 fn with_card(spec: &str, what: String) -> String {
     let known = spec.split_once('/').and_then(|(name, model)| Some(card(vendor_of(name)?, model)));
     let Card { window, price, .. } = known.unwrap_or_default();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Dialects that the embedded engine reads itself.
 const NATIVE: [&str; 2] = ["hermes", "llama3_json"];
 
-/// Loads nothing yet, but the file's header. With how many tokens it takes in.
+/// Loads nothing yet, but the file's header. Also returns the number of tokens in its window.
 pub(super) fn open(
     app: &App,
     name: &str,

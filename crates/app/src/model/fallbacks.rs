@@ -4,8 +4,8 @@ use crate::{App, Failure, config::Config};
 use haft_engine::Model;
 use haft_providers::{list_models, vendor};
 
-/// `model`, which a person chose, with those that take over for it: the ones of `--fallback`, else those of its own
-/// table. Servers on this machine are asked how much their model takes in.
+/// `model`, which the user chose, with its fallbacks: those of `--fallback`, otherwise those of its own table. Servers
+/// on this machine are asked how much their model takes in.
 ///
 /// # Errors
 ///
@@ -19,7 +19,7 @@ pub async fn with_fallbacks(
     let chosen = config.effective().fallback.map(|list| list.0);
     let mut opened = opened(app, config, model, chosen, format)?;
     for fallback in &mut opened.fallbacks {
-        *fallback = measured(app, config, fallback.clone(), None).await;
+        *fallback = measured(app, config, fallback.clone(), None, Loading::Avoided).await;
     }
     Ok(opened)
 }
@@ -54,7 +54,7 @@ fn opened(
 
 /// A model that is to take over, and whether it could.
 pub(crate) struct TriedFallback {
-    /// Its name.
+    /// Name of the model.
     pub name: String,
     /// The model that it is for.
     pub of: String,

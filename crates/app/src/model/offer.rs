@@ -22,16 +22,16 @@ const MAX_SERVER_MODELS: usize = 4;
 pub enum Offer {
     /// A server on this machine that answers.
     Server {
-        /// Whose it is.
+        /// The provider whose server it is.
         vendor: &'static Vendor,
-        /// Where it is.
+        /// Its address.
         address: String,
         /// Its models as `--model` takes them, the best first; at least one.
         specs: Vec<String>,
     },
     /// A key in the environment.
     Key {
-        /// Whose it is.
+        /// The provider whose key it is.
         vendor: &'static Vendor,
         /// The variable that holds it.
         variable: String,
@@ -42,7 +42,7 @@ pub enum Offer {
     File(String),
     /// A vendor that wants a key.
     Login {
-        /// Whose key is asked for.
+        /// The provider whose key is needed.
         vendor: &'static Vendor,
         /// Its default model, as `--model` takes it.
         spec: String,
@@ -53,7 +53,7 @@ pub enum Offer {
 pub async fn offers(app: &App, config: &Config) -> Vec<Offer> {
     let mut offers = servers(app, config).await;
     let mut wanting = Vec::new();
-    // Of vendors that share a key, the first.
+    // Only the first of the vendors that share a key.
     let is_own = |vendor: &&Vendor| vendor.key_variable.is_some() && holder(vendor).name == vendor.name;
     for vendor in vendors().iter().filter(is_own) {
         let Some(model) = &vendor.default_model else { continue };
@@ -92,7 +92,7 @@ async fn answering(app: &App, config: &Config, vendor: &'static Vendor) -> Optio
     (!specs.is_empty()).then_some(Offer::Server { vendor, address, specs })
 }
 
-/// The model that a vendor's name alone stands for, as `--model` takes it, and why it was taken.
+/// The model that a vendor's name alone stands for, as `--model` takes it, and the reason.
 pub(super) async fn default_of(
     app: &App,
     config: &Config,
@@ -149,7 +149,7 @@ pub fn files(app: &App) -> Vec<String> {
     here.map(|name| format!("local/{name}")).collect()
 }
 
-/// None: this `haft` was built without the feature `local`.
+/// Always empty: this `haft` was built without the feature `local`.
 #[cfg(not(feature = "local"))]
 pub fn files(_: &App) -> Vec<String> {
     Vec::new()

@@ -3,8 +3,7 @@ use haft_engine::{Model, Setup};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// The models that sessions ask, by the profile that says how. One that runs in this process is large: all sessions have
-/// the same.
+/// The models of sessions, by profile. All sessions share a model that runs in this process, since it is large.
 #[derive(Clone, Default)]
 pub struct SharedModels(Arc<Mutex<Vec<(String, Model)>>>);
 

@@ -50,7 +50,7 @@ pub(super) fn between(before: &Path, after: &Path) -> Result<String, Failure> {
     Ok(told)
 }
 
-/// What is no text is compared as a whole.
+/// The content as text; empty for other contents, which are compared as a whole.
 fn text(content: Option<&Vec<u8>>) -> &str {
     content.and_then(|content| str::from_utf8(content).ok()).unwrap_or_default()
 }

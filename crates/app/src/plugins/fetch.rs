@@ -48,7 +48,7 @@ fn is_short(source: &str) -> bool {
     source.split_once('/').is_some_and(|(owner, repository)| is_name(owner) && is_name(repository))
 }
 
-/// Fetches `source`. A clone lies in `temporary` until the value is dropped.
+/// Fetches `source`. A clone is in `temporary` until the value is dropped.
 pub(super) async fn fetch(
     source: &str,
     temporary: &Path,

@@ -16,7 +16,8 @@ const EVENTS: [(&str, HookEvent); 4] = [
 /// Seconds, if a hook names no time; Claude Code waits as long.
 const TIMEOUT: u64 = 60;
 
-/// Those that manifests name or have in them, and those of `hooks/hooks.json`. What has no effect is added to `notes`.
+/// The hooks of the manifests, of the files that they name, and of `hooks/hooks.json`. Entries without an effect in
+/// Haft are added to `notes`.
 pub(super) fn of(
     folder: &Path,
     named: &[&Value],

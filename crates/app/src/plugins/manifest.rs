@@ -1,4 +1,4 @@
-//! [`Manifest`]: what a plugin says of itself, in the format of Claude Code: `.claude-plugin/plugin.json`, and
+//! [`Manifest`]: what a plugin declares, in the format of Claude Code: `.claude-plugin/plugin.json`, and
 //! `.claude-plugin/marketplace.json` for a folder with several plugins.
 use super::{
     files::{inside, json},
@@ -47,14 +47,14 @@ pub(super) struct Marketplace {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Metadata {
-    /// Sources that do not begin with `./` lie below it.
+    /// Folder below the marketplace that holds the sources that do not begin with `./`.
     plugin_root: Option<String>,
 }
 
-/// One of them. What it says counts in addition to the plugin's own manifest.
+/// An entry of a marketplace. It adds to the plugin's own manifest.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Entry {
-    /// A faulty one does not take away the others.
+    /// Read when the entry is used, so that an invalid one does not make the others unusable.
     #[serde(default)]
     source: Value,
     #[serde(flatten)]
@@ -65,9 +65,9 @@ pub(super) struct Entry {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Source {
-    /// Below the marketplace.
+    /// A folder below the marketplace.
     Inside(String),
-    /// Elsewhere.
+    /// A repository elsewhere.
     Elsewhere(Elsewhere),
 }
 
@@ -108,7 +108,7 @@ pub(super) struct Contents {
     pub(super) agents: Vec<PathBuf>,
     pub(super) servers: BTreeMap<String, Value>,
     pub(super) hooks: Vec<PluginHook>,
-    /// What has no effect in Haft.
+    /// Entries without an effect in Haft.
     pub(super) notes: Vec<String>,
 }
 
@@ -135,14 +135,14 @@ impl Marketplace {
         }
     }
 
-    /// That of a folder, if it has one.
+    /// The marketplace in a folder, if there is one.
     pub(super) fn of(folder: &Path) -> Result<Option<Self>, Failure> {
         json(folder, Path::new(".claude-plugin/marketplace.json"))
     }
 }
 
 impl Manifest {
-    /// That of a plugin, if it has one.
+    /// The manifest in a plugin's folder, if there is one.
     pub(super) fn of(folder: &Path) -> Result<Option<Self>, Failure> {
         json(folder, Path::new(".claude-plugin/plugin.json"))
     }

@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 const MAX_DESCRIPTION: u64 = 8 << 20;
 /// Maximum time for each 16 KiB of a download.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// What stands around an address in Markdown.
+/// The text around an address in Markdown.
 const AROUND_ADDRESS: &str = "()<>[]\"'`";
 
 impl App {

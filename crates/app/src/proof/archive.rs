@@ -18,7 +18,7 @@ const LOCAL: [u8; 4] = *b"PK\x03\x04";
 const CENTRAL: [u8; 4] = *b"PK\x01\x02";
 const END: [u8; 4] = *b"PK\x05\x06";
 
-/// Length of the part of a member's header that stands before its name.
+/// Length of the part of a member's header that is before its name.
 const HEADER: usize = 30;
 
 /// Version 1.0, no flags, stored, and 1980-01-01, which is the first day that the format can name.
@@ -86,7 +86,7 @@ pub(super) fn read(archive: &[u8]) -> Result<Vec<Member>, Flaw> {
     Err(if same == archive.len() { Flaw::CutOff } else { Flaw::Form(same) })
 }
 
-/// The first member, and what stands behind it.
+/// The first member, and the text behind it.
 fn one(archive: &[u8]) -> Result<(Member, &[u8]), Flaw> {
     let (header, rest) = archive.split_at_checked(HEADER).ok_or(Flaw::CutOff)?;
     let number = |from: usize| usize::from(header[from]) | usize::from(header[from + 1]) << 8;

@@ -316,7 +316,7 @@ fn sha256(content: &[u8]) -> String {
     hex::encode(Sha256::digest(content))
 }
 
-/// Secrets, as they stand in text and in a string of JSON.
+/// Secrets, as they are in text and in a string of JSON.
 struct Hiding {
     written: Vec<String>,
 }

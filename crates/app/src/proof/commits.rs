@@ -53,7 +53,7 @@ pub(super) type FilesLeft = HashMap<PathBuf, HashSet<Option<Blob>>>;
 pub(super) struct Blob {
     /// SHA-256 of its content; of a link, of where it leads.
     hash: String,
-    /// As git has it: `100644`, `100755` where its owner may run it, `120000` for a link.
+    /// Git's mode of the file: `100644`, `100755` where its owner may run it, `120000` for a link.
     mode: String,
 }
 
@@ -68,7 +68,7 @@ impl Blob {
         Self { hash: state.hash.0.clone(), mode: mode.to_owned() }
     }
 
-    /// As in a repository that does not tell executable files from others.
+    /// Ignores whether files are executable, as Git does with `core.fileMode = false`.
     fn without_x_bit(self) -> Self {
         let mode = if self.mode == "100755" { "100644".to_owned() } else { self.mode };
         Self { mode, ..self }

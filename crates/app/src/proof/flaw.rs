@@ -82,7 +82,7 @@ pub enum Flaw {
     /// The journal of a subagent does not hold.
     #[error("in the session `{session}` of a subagent: {flaw}")]
     Subagent {
-        /// Its session.
+        /// ID of the session.
         session: String,
         /// What is wrong.
         flaw: Box<Flaw>,
@@ -118,7 +118,7 @@ pub enum Flaw {
         /// The call.
         call: String,
     },
-    /// A call goes on after its end.
+    /// A call continues after its end.
     #[error("entry {seq} is about the call `{}`, which had ended", .call.escape_debug())]
     EndedTwice {
         /// The place of the entry.
@@ -134,15 +134,15 @@ pub enum Flaw {
         /// The call.
         call: String,
     },
-    /// A line is said to be cut and shows nothing of it.
+    /// A line is marked as cut, but nothing in it is.
     #[error("line {0} is said to have secrets cut out, and has no `[key]`")]
     NothingCut(usize),
     /// Another last value of the chain.
     #[error("the chain ends with `{found}`, not with `{expected}`")]
     Head {
-        /// Of the journal.
+        /// SHA-256 of the journal.
         found: String,
-        /// As `bundle.json` says.
+        /// SHA-256 in `bundle.json`.
         expected: String,
     },
     /// Another number of entries.
@@ -150,7 +150,7 @@ pub enum Flaw {
     Entries {
         /// In the journal.
         found: usize,
-        /// As `bundle.json` says.
+        /// Number in `bundle.json`.
         expected: usize,
     },
     /// Another commit.
@@ -158,7 +158,7 @@ pub enum Flaw {
     Commit {
         /// In the journal.
         found: Option<String>,
-        /// As `bundle.json` says.
+        /// Value in `bundle.json`.
         expected: Option<String>,
     },
     /// A bundle that should be signed is not.
@@ -206,7 +206,7 @@ pub enum Flaw {
         /// The file.
         path: String,
     },
-    /// A call, made again, gives something else.
+    /// A repeated call gives a different result.
     #[error("{0}")]
     Replay(String),
 }

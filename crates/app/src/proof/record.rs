@@ -119,16 +119,16 @@ struct Calls {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CallState {
-    /// Its result must come before the next reply.
+    /// The call's result must come before the next reply.
     Open,
-    /// Its result may be missing: an interrupt, an undo or another turn came first.
+    /// The call's result may be missing: an interrupt, an undo or another turn came first.
     Abandoned,
     Ended,
 }
 
 impl Calls {
-    /// Each call of a reply begins and ends in entries behind it, and ends once. What else an entry says of a call is for
-    /// readers alone: no replay would make it again.
+    /// Each call of a reply begins and ends in entries behind it, and ends once. The other fields of a call are for
+    /// readers alone: a replay does not produce them.
     fn check(entries: &[Arc<Entry>]) -> Result<(), Flaw> {
         let mut calls = Self::default();
         for (place, entry) in entries.iter().enumerate() {
@@ -171,7 +171,7 @@ impl Calls {
             Fact::Called { made } | Fact::AttemptsBegun { made } | Fact::GoalChecked { made } => {
                 self.states.insert(made.id.clone(), CallState::Open);
             }
-            // Its changes are staged in its own name.
+            // The changes of a background task are staged under the task's own ID.
             Fact::TaskStarted { task, .. } => {
                 self.states.insert(task.call(), CallState::Abandoned);
             }

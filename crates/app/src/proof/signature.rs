@@ -24,7 +24,7 @@ pub(super) fn sign(content: &[u8], key: &Path) -> Result<Vec<u8>, Failure> {
     Err(Failure::failed(format!("cannot sign with `{}`: {}", key.display(), said(&output.stderr))))
 }
 
-/// Returns whose key signed `content`: a name that the file `signers` gives it, else its fingerprint.
+/// Returns whose key signed `content`: a name that the file `signers` gives it, otherwise its fingerprint.
 ///
 /// # Errors
 ///
@@ -54,13 +54,14 @@ pub(super) fn signer(
     Ok(if verified.status.success() { Ok(format!("{name}, with {key}")) } else { Err(unknown()) })
 }
 
-/// With `input`. It may ask for a passphrase on the terminal, and use the agent.
+/// Runs `ssh-keygen` with `input` on its standard input. It may ask for a passphrase on the terminal, and use the
+/// agent.
 fn ssh_keygen(words: &[&str], input: &[u8]) -> Result<Output, Failure> {
     let run = || -> io::Result<Output> {
         let mut command = Command::new("ssh-keygen");
         command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
-        // One that fails at once reads nothing; what it says counts then.
+        // A program that fails at once reads nothing; its own error is reported.
         let _closed = child.stdin.take().map(|mut stdin| stdin.write_all(input));
         child.wait_with_output()
     };

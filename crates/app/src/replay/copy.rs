@@ -20,8 +20,8 @@ use std::{
 const MAX_FILES: usize = 100_000;
 const MAX_BYTES: u64 = 2 << 30;
 
-/// Copies `workspace` to `to` and puts back what the entries say; `contents`: where the session keeps them. Of the files
-/// that Git ignores, `reads` alone are copied.
+/// Copies `workspace` to `to` and puts back what the entries say; `contents`: where the session keeps them. Of the
+/// files that Git ignores, only those in `reads` are copied.
 pub(super) fn copy(
     workspace: &Path,
     to: &Path,
@@ -45,7 +45,7 @@ pub(super) fn copy(
 }
 
 /// Checks `commit` of the repository of `folder` out below `to`, puts back what the entries say, and returns where the
-/// files of `folder` are.
+/// files of `folder` are, and where the copy finds the objects of the repository.
 pub(super) fn check_out(
     folder: &Path,
     commit: &str,
@@ -153,8 +153,8 @@ fn is_inside(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// What was before takes the place of what is there now, at the paths that are `differing`: links and files go first, since
-/// names may lie below them, then folders with all that came into them.
+/// Restores the earlier state at the `differing` paths: links and files go first, since names may be below them, then
+/// folders with all that came into them.
 fn put_all_back(
     kept: &LocalStage,
     copy: &Path,
@@ -175,7 +175,7 @@ fn put_all_back(
             clear(copy, path, fs::FileType::is_dir, |place| fs::remove_dir_all(place)).map_err(of(path))?;
         }
     }
-    // Also where the file is gone again, its folder may be left.
+    // A file that is gone again may have left its folder.
     for (path, _) in beginnings.iter().rev().filter(|(_, before)| before.is_none()) {
         leave_no_empty_folder(copy, path, beginnings);
     }
@@ -221,7 +221,7 @@ fn clear(
     }
 }
 
-/// Nothing is written or removed through a link that leads out of the copy.
+/// Fails if a link leads out of the copy, so that nothing outside is written or removed.
 fn check_inside(copy: &Path, place: &Path) -> io::Result<()> {
     match place.parent().map(Path::canonicalize).transpose()? {
         Some(folder) if !folder.starts_with(copy) => {

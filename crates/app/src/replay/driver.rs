@@ -15,12 +15,12 @@ use haft_core::{
 use haft_engine::{Engine, Home, Session, Turn};
 use std::{io, time::Duration};
 
-/// What is said where a recorded turn went on and this one did not.
+/// The prompt to use if the recorded turn continued and this one did not.
 const GO_ON: &str = "Continue.";
 
 /// Between two looks at a session that is being closed.
 const CLOSING_INTERVAL: Duration = Duration::from_millis(5);
-/// What a session that is being closed ends first may take so long.
+/// Limit for the work that a session finishes while it closes.
 const CLOSING_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What another model was asked and does.
@@ -40,7 +40,7 @@ pub(super) struct Driver {
     recording: Recording,
     heard: Recording,
     moved: Moved,
-    /// From this reply on another model speaks.
+    /// Number of the first reply that another model gives.
     handed_over: usize,
     has_other_model: bool,
     /// Whether what lies outside of the copy may be touched.
@@ -78,12 +78,12 @@ impl Driver {
         }
     }
 
-    /// With what its subagents did.
+    /// Adds the recordings of the subagents.
     pub(super) fn with_subagents(self, subagents: Subagents) -> Self {
         Self { subagents, ..self }
     }
 
-    /// Until all is said, or something is not as it was.
+    /// Drives the session until all prompts are sent, or something differs from the recording.
     pub(super) async fn drive(
         mut self,
         engine: &Engine,
@@ -112,13 +112,13 @@ impl Driver {
         Ok(self.report)
     }
 
-    /// The agent that goes on from the last input on, if it is another one than before.
+    /// The agent that continues from the last input on, if it is another one than before.
     fn next_agent(&mut self) -> Option<String> {
         let is_due = |(place, _): &mut (usize, String)| *place < self.next_input;
         self.recording.agents.extract_if(.., is_due).last().map(|(_, agent)| agent)
     }
 
-    /// A turn that ended before the recorded one did is told to go on.
+    /// A turn that ended before the recorded one did is told to continue.
     fn next_command(&mut self, show: Show<'_>) -> Result<Option<Command>, Failure> {
         let said = self.heard.replies.len();
         Ok(match self.recording.inputs.get(self.next_input) {
@@ -235,8 +235,8 @@ impl Driver {
         calls.iter().find(is_meant).or_else(|| below().find_map(|below| self.of_subagent(&below, made)))
     }
 
-    /// What was denied is denied again. Files in the copy may be changed; what else ran then and would be asked for is for
-    /// the person to allow.
+    /// What was denied is denied again. Changes to files of the copy are allowed; the person must allow any other
+    /// recorded effect that is asked for.
     fn approval(
         &mut self,
         call: &CallId,
@@ -310,11 +310,11 @@ impl Driver {
             return Some(Difference::ran(*seq, &recorded.name, told(tool, arguments), replayed));
         }
         let (was, mut is) = (without_notes(was), without_notes(is));
-        // Its text names the item by the session.
+        // The text of a queued item holds the session's ID, which differs.
         let is_queued = matches!(was.report(), Some(Report::Queued(_)));
-        // Its calls are compared one by one. People read how many there were, and some are not made again.
+        // A subagent's calls are compared one by one. Its text has their number, and some are not made again.
         let is_subagent = matches!(was.report(), Some(Report::Subagent(_)));
-        // The same text, so that only how it ended is compared, and the files.
+        // Takes the recorded text, so that only the outcome and the files are compared.
         if is_test || is_queued {
             is.content = self.moved.there(&was.content);
         }
@@ -359,11 +359,11 @@ impl Driver {
     }
 }
 
-/// The same session with this agent.
+/// Opens the session again with this agent.
 async fn reopened(engine: &Engine, session: Session, agent: &str) -> Result<Session, Failure> {
     let id = session.id().clone();
     drop(session);
-    // Its task ends first.
+    // The session's task ends before it is opened again.
     let closed = async {
         while engine.find(&id).is_some() || engine.setup().home.is_open(&id) {
             tokio::time::sleep(CLOSING_INTERVAL).await;
@@ -376,8 +376,8 @@ async fn reopened(engine: &Engine, session: Session, agent: &str) -> Result<Sess
     Ok(engine.open(&id.0, agent).await?)
 }
 
-/// A replay asks no hooks. What they add stands behind all that the tool said, as does what ended with a subagent, which is
-/// a matter of time.
+/// A replay asks no hooks. What they add follows all that the tool said, as does what ended with a subagent, which is a
+/// matter of time.
 fn without_notes(result: &ToolResult) -> ToolResult {
     let notes = [HOOK_NOTE, ENDED_WITH_SUBAGENT].into_iter().filter_map(|note| result.content.find(note));
     let end = notes.min().unwrap_or(result.content.len());

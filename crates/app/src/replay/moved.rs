@@ -25,7 +25,7 @@ impl Moved {
         relocated(text, &self.to, &self.from)
     }
 
-    /// Whether `path`, relative to the copy or absolute, lies in the copy.
+    /// Whether `path`, relative to the copy or absolute, is in the copy.
     pub(super) fn holds(&self, path: &Path) -> bool {
         let leads_up = path.components().any(|part| part == Component::ParentDir);
         !leads_up && Path::new(&self.to).join(path).starts_with(&self.to)
@@ -36,7 +36,7 @@ impl Moved {
         serde_json::from_value(self.value(serde_json::to_value(value)?))
     }
 
-    /// The same for a JSON value.
+    /// As `all_there`, for a JSON value.
     pub(super) fn all_there_value(&self, value: &Value) -> Value {
         self.value(value.clone())
     }

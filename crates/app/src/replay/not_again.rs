@@ -1,5 +1,5 @@
 //! [`NotAgain`]: the hook of a replay, which keeps calls from running that did not run when they were recorded, and those
-//! that deliver the work.
+//! that would do something outside of the copy a second time: it puts the files that they left into the copy.
 use super::{
     moved::Moved,
     recording::{PUBLISH, RecordedCall},

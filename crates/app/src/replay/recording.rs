@@ -17,7 +17,7 @@ pub(super) const PUBLISH: &str = "publish";
 pub(super) struct Recording {
     /// What people said.
     pub(super) inputs: Vec<Input>,
-    /// The agents that the session went on with, each with the place among the inputs from which on it worked.
+    /// The agents that the session continued with, each with the place among the inputs from which on it worked.
     pub(super) agents: Vec<(usize, String)>,
     /// Each with why it ended. A call that was made in place of the model counts as one.
     pub(super) replies: Vec<(Vec<Part>, StopReason)>,
@@ -41,7 +41,7 @@ pub(super) struct Recording {
     sent: Option<CallId>,
 }
 
-/// One thing that a person said or called.
+/// A prompt or a call of the user.
 #[derive(Clone, Debug)]
 pub(super) struct Input {
     /// How many replies came before it.
@@ -51,21 +51,21 @@ pub(super) struct Input {
     pub(super) command: Command,
 }
 
-/// One call and what came of it.
+/// A call and its result.
 #[derive(Clone, Debug)]
 pub(super) struct RecordedCall {
-    /// Its place among the replies.
+    /// Number of the reply that has the call.
     pub(super) reply: usize,
     pub(super) id: CallId,
     pub(super) name: String,
     pub(super) arguments: Value,
-    /// Where its result stands, and the result. None where it was cut off.
+    /// Entry of its result, and the result; `None` if a crash cut the call off.
     pub(super) ended: Option<(Seq, ToolResult)>,
     /// Files with what they became.
     pub(super) changed: Vec<(PathBuf, Option<FileOutcome>)>,
     /// The name and the arguments with which the tool ran, if it did.
     pub(super) started: Option<(String, Value)>,
-    /// What the person said, where it was asked for. Of a call that delegates, the last answer to its subagent.
+    /// The user's answer, if there was a question. For a call that delegates, the last answer to its subagent.
     pub(super) approval: Option<Answer>,
     /// The parts that the person accepted; `None` for all.
     pub(super) accepted: Option<Accepted>,
@@ -102,8 +102,8 @@ impl RecordedCall {
         self.failed_with(ToolErrorKind::Permission) || self.failed_with(ToolErrorKind::Security)
     }
 
-    /// Whether a replay makes it again. One that was denied, whose tool was not offered, that was not run, or that was
-    /// interrupted before it changed anything did nothing.
+    /// Whether a replay runs the call again. A call that was denied, that named a tool that was not offered, that was
+    /// not run, or that was interrupted before it changed anything had no effect.
     pub(super) fn runs_again(&self) -> bool {
         let did_not_begin =
             self.started.is_none() && (self.is_refused() || self.failed_with(ToolErrorKind::Validation));
@@ -141,7 +141,7 @@ impl RecordedCall {
 }
 
 impl Recording {
-    /// Of the entries of a journal.
+    /// Reads the recording from the entries of a journal.
     pub(super) fn of(entries: &[Arc<Entry>]) -> Self {
         let mut recording = Self::default();
         for entry in active_path(entries) {
@@ -157,7 +157,7 @@ impl Recording {
         results.filter(|result| result.is_ok()).map(|result| result.details.clone())
     }
 
-    /// One more fact. Also folds what a replay does, so that both are compared by one reading.
+    /// Adds a fact, of the recording or of its replay, so that both are read in the same way.
     pub(super) fn apply(&mut self, seq: Seq, fact: &Fact) {
         match fact {
             Fact::Prompted { parts, .. } => {
@@ -178,7 +178,7 @@ impl Recording {
             }
             Fact::Planning { is_on: true, .. } if !self.is_planning => self.began_in_plan_mode(),
             Fact::PlanAnswered { text, .. } => {
-                // Nothing answers the question about the plan again: what was answered opens a turn.
+                // The replay does not answer the question about the plan again: the recorded answer opens a turn.
                 self.is_in_turn = false;
                 self.input(Command::Prompt { parts: vec![Part::text(text)], channel: None });
             }
@@ -238,7 +238,7 @@ impl Recording {
         match fact {
             Fact::ToolStarted { call, name, arguments, reads, .. } => {
                 self.reads.extend(reads.iter().map(|read| read.path.clone()));
-                // One that a crash cut off runs from its beginning.
+                // A call that a crash cut off runs from its beginning.
                 let started = Some((name.clone(), arguments.clone()));
                 self.with(call, |call| (call.started, call.is_cut) = (started, false));
             }
@@ -269,7 +269,7 @@ impl Recording {
         }
     }
 
-    /// What was said first, as text.
+    /// The first prompt, as text.
     pub(super) fn opening(&self) -> String {
         let first = self.inputs.iter().find_map(|input| match &input.command {
             Command::Prompt { parts, .. } | Command::PromptWithSchema { parts, .. } => Some(text_of(parts)),

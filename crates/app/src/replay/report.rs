@@ -15,7 +15,7 @@ pub struct ReplayReport {
     pub rounds: usize,
     /// Calls that were compared.
     pub calls: usize,
-    /// Those of them that ran tests and were compared by their outcome.
+    /// Number of these calls that ran tests and were compared by their outcome.
     #[serde(skip)]
     pub tests: usize,
     /// The first call that gave something else.
@@ -107,7 +107,7 @@ pub(super) struct FileOutcome {
     bits: u32,
 }
 
-/// Of a file: setuid and setgid, and to be run by its owner.
+/// Mode bits of a file that are compared: setuid, setgid, and executable by its owner.
 const COMPARED_BITS: u32 = 0o6_100;
 
 impl From<&FileState> for FileOutcome {
@@ -162,7 +162,7 @@ impl Difference {
         None
     }
 
-    /// The call ran as something else.
+    /// A difference: another call ran.
     pub(super) fn ran(seq: Seq, name: &str, recorded: String, replayed: String) -> Self {
         Self { subagent: None, seq, name: name.to_owned(), what: Differs::Call, recorded, replayed }
     }
@@ -172,7 +172,7 @@ impl Difference {
         Self { subagent: None, seq, name: name.to_owned(), what: Differs::NotMade, recorded, replayed }
     }
 
-    /// The same, in the session of a subagent.
+    /// Marks the difference as one in the session of a subagent.
     pub(super) fn of_subagent(self, session: &SessionId) -> Self {
         Self { subagent: Some(self.subagent.unwrap_or_else(|| session.clone())), ..self }
     }

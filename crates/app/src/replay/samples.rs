@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 pub(super) struct RetoldSamples(Mutex<HashMap<String, VecDeque<Sampled>>>);
 
 impl RetoldSamples {
-    /// Of answers with the servers that they went to.
+    /// Takes recorded answers with the servers that received them.
     pub(super) fn new(samples: impl IntoIterator<Item = (String, Sampled)>) -> Self {
         let mut by_server: HashMap<String, VecDeque<Sampled>> = HashMap::new();
         samples
@@ -19,7 +19,7 @@ impl RetoldSamples {
 }
 
 impl Sampler for RetoldSamples {
-    /// Of no account: the recording answers the question in which it is named.
+    /// Unused, since the recording answers the question that names the model.
     fn model(&self) -> Option<&str> {
         Some("the recorded model")
     }

@@ -19,14 +19,14 @@ pub(super) struct Subagents {
     recordings: BTreeMap<SessionId, Arc<Recording>>,
     /// The names of their agents.
     pub(super) agents: BTreeSet<String>,
-    /// In the order in which the calls that delegated stand in the journals, with the reply of the topmost one.
+    /// In the order in which the calls that delegated are in the journals, with the reply of the topmost one.
     order: Vec<(usize, SessionId)>,
-    /// Those that were attempts at a goal.
+    /// Sessions that were attempts at a goal.
     attempts: BTreeSet<SessionId>,
 }
 
 impl Subagents {
-    /// Those that calls of `recording` name, and those below them, from `home`.
+    /// Reads from `home` the subagents' sessions that calls of `recording` name, and the sessions below them.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl Subagents {
         let recordings = wanted.filter_map(|(_, session)| Some((session, self.recordings.get(session)?)));
         let said = recordings.map(|(session, recording)| {
             let opening = recording.opening();
-            // What stands before it tells what a check printed, which may name the time.
+            // The text before it tells what a check printed, which may name the time.
             let task = opening.rfind(ATTEMPT_MARK).filter(|_| self.attempts.contains(session));
             let opening = &opening[task.unwrap_or_default()..];
             Ok((moved.there(opening), moved.all_there(&recording.replies)?))

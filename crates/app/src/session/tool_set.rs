@@ -38,7 +38,7 @@ fn named_tools(given: Option<&[String]>) -> Option<&[String]> {
     given.map(|names| if names == ["none"] { &[] } else { names })
 }
 
-/// Of an agent's tools those that the person names, be they ours or a server's.
+/// Limits an agent to the tools that the user names, of Haft or of an MCP server.
 pub(super) fn with_tools(agent: Agent, named: Option<&[String]>) -> Agent {
     let Some(named) = named else { return agent };
     let own = agent.tools.unwrap_or_else(|| named.to_vec());
@@ -64,7 +64,7 @@ pub fn tools(
         environment.get(variable?).map(|key| (engine.to_owned(), key.to_owned()))
     });
     settings.web_search.keys = keys.collect();
-    // Where a workflow of GitHub runs, it says so.
+    // If a workflow of GitHub runs, it says so.
     if let Some(repository) = environment.get("GITHUB_REPOSITORY") {
         settings.publish.repository.get_or_insert_with(|| repository.to_owned());
     }

@@ -1,8 +1,8 @@
 //! [`fill`]: puts arguments into the text of a command, as the system does that it was written for.
 use crate::system::System;
 
-/// What stands in a text for the output of a command and for the content of a file, which Haft does not put there itself:
-/// as calls they are judged, recorded and shown like all others.
+/// Replaces the output of a command and the content of a file in a saved prompt. Haft does not insert these itself: the
+/// model makes calls for them, which are judged, recorded and shown like all others.
 const TO_BE_CALLED: &str = "In this prompt, a command in !`…` or !{…} stands for its output, and @ before a path for the \
                             content of that file: run it, or read it, first.";
 

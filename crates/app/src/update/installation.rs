@@ -81,7 +81,7 @@ impl Installation {
         kept.map_err(|error| unwritable(&self.folder, &error))?;
         let finish = || {
             let old = fs::metadata(&self.program)?;
-            // Only root may; anyone else owns the new file, as with every installer.
+            // Only root can keep the owner; for another user the new file is their own, as with every installer.
             let _stays_with_this_user = fchown(file.as_file(), Some(old.uid()), Some(old.gid()));
             file.as_file().set_permissions(Permissions::from_mode(old.mode() & 0o777))?;
             file.as_file().sync_all()
@@ -123,7 +123,7 @@ impl Installation {
         self.folder.join(name)
     }
 
-    /// The same file under a name of its own; a copy where the file system has no hard links.
+    /// Makes a second name for the file, or a copy if the file system has no hard links.
     fn second_name(&self, file: &Path) -> Result<TempPath, Failure> {
         let name = self.new_file()?.into_temp_path();
         let linked = fs::remove_file(&name).and_then(|()| fs::hard_link(file, &name));

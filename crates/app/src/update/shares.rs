@@ -13,11 +13,11 @@ const COMPLETIONS: [(&str, &str); 3] = [
     ("zsh", "share/zsh/site-functions/_haft"),
     ("fish", "share/fish/vendor_completions.d/haft.fish"),
 ];
-/// Where it puts manual pages.
+/// The folder for manual pages, below the prefix.
 const PAGES: &str = "share/man/man1";
 
-/// Lets `program`, which lies in the `bin` of a prefix, write what is there of its manual pages and completions. Returns what
-/// could not be written.
+/// Lets `program`, which is in the `bin` of a prefix, write what is there of its manual pages and completions. Returns
+/// what could not be written.
 pub(super) async fn refresh(program: &Path, environment: &Environment) -> Vec<String> {
     let Some(prefix) = program.parent().and_then(Path::parent) else { return Vec::new() };
     let mut problems = Vec::new();

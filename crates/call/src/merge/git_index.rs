@@ -30,7 +30,7 @@ fn entries(index: &[u8]) -> Option<Vec<Entry<'_>>> {
             flags: index.get(at + 60..name)?,
             path: index.get(name..name + length)?,
         });
-        // At least one zero, up to a multiple of eight bytes.
+        // The entry ends with at least one zero byte, up to a multiple of eight bytes.
         at += (name + length - at) / 8 * 8 + 8;
     }
     Some(entries)

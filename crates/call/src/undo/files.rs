@@ -16,19 +16,19 @@ type States = BTreeMap<PathBuf, Option<FileState>>;
 /// All files that the session changed from some step on.
 pub(super) struct Files<'a> {
     rehearsal: &'a Rehearsal<'a>,
-    /// As they lie in the workspace.
+    /// Files as they are in the workspace.
     now: States,
-    /// As they were at the moment.
+    /// Files as they were at this moment of the history.
     with: States,
-    /// As they would have been.
+    /// Files as they would have been at this moment without the calls.
     without: States,
-    /// Those in which leaving calls out made a difference at some moment.
+    /// Files that would have differed without the calls at some moment.
     ever: BTreeSet<PathBuf>,
     /// What the model knew of those that it had read or written: a tool does not write what it knows otherwise.
     known: BTreeMap<PathBuf, Known>,
-    /// Those that others changed where the calls did.
+    /// Files that other processes changed in the same lines as the calls.
     conflicts: BTreeSet<PathBuf>,
-    /// Those that others changed elsewhere.
+    /// Files that other processes changed in other lines.
     merged: BTreeSet<PathBuf>,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Files<'a> {
         self.ever.contains(path.strip_prefix(self.rehearsal.workspace).unwrap_or(path))
     }
 
-    /// Whether `path`, relative to the workspace, lies below `folder`, relative to it or absolute.
+    /// Whether `path`, relative to the workspace, is below `folder`, relative to it or absolute.
     pub(super) fn is_below(&self, path: &Path, folder: &Path) -> bool {
         let folder = folder.strip_prefix(self.rehearsal.workspace).unwrap_or(folder);
         path != folder && path.starts_with(folder)
@@ -148,7 +148,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// From the workspace as it is to the files as they would have been at this moment.
+    /// Changes from the workspace as it is to the files as they would have been at this moment.
     pub(super) fn as_without(&self) -> Vec<Change> {
         let change = |(path, state): (&PathBuf, &Option<FileState>)| Change {
             path: path.clone(),
@@ -161,7 +161,7 @@ impl<'a> Files<'a> {
         changes.filter(|change| !self.is_needed_folder(change)).collect()
     }
 
-    /// Whether it removes a folder in which something would lie.
+    /// Whether the change removes a folder that would not be empty.
     fn is_needed_folder(&self, change: &Change) -> bool {
         let is_folder = change.before.as_ref().is_some_and(|state| state.kind() == FileKind::Folder);
         let lies_below =
@@ -192,7 +192,7 @@ impl<'a> Files<'a> {
         Ok(becomes)
     }
 
-    /// A file that no step has changed is as it lies in the workspace.
+    /// A file that no step has changed is as it is in the workspace.
     fn know(&mut self, path: &Path, found: &Option<FileState>) {
         if !self.with.contains_key(path) {
             for states in [&mut self.now, &mut self.with, &mut self.without] {
@@ -228,7 +228,7 @@ impl<'a> Files<'a> {
 
     /// After the last step, with what others did since.
     pub(super) fn end(mut self) -> io::Result<End> {
-        // As after a crash between the files and the fact.
+        // True after a crash between writing the files and recording the fact.
         let is_done = |path: &Path| is_same(&self.now[path], &self.without[path]);
         let done =
             self.with.iter().filter(|(path, with)| is_done(path) && !is_same(with, &self.without[*path]));

@@ -1,8 +1,8 @@
 //! [`Rules`]: writes JSON Schemas as GBNF grammars, which make a malformed call impossible.
 //!
-//! GBNF is llama.cpp's notation for grammars: `name ::= "text" other-rule [a-z]*`. The ones made here leave no
-//! choice where none is needed: one space after `:` and `,` as Python writes JSON, no other free space (small
-//! models fill it with newlines for ever), keys in the order of the schema, required ones first.
+//! GBNF is llama.cpp's notation for grammars: `name ::= "text" other-rule [a-z]*`. The ones made here leave no choice
+//! where none is needed: one space after `:` and `,` as Python writes JSON, no other free space (small models fill it
+//! with newlines forever), keys in the order of the schema, required ones first.
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 
@@ -30,7 +30,7 @@ pub struct Rules {
     longest_string: Option<u64>,
 }
 
-/// In a schema that was made here: the rule that stands in its place.
+/// In a schema that was made here: the rule that is in its place.
 pub const RULE: &str = "x-haft-rule";
 
 impl Rules {

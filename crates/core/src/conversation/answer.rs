@@ -21,7 +21,7 @@ impl AnswerSchema {
         Ok(Self { schema: schema.into() })
     }
 
-    /// Returns the answer that `reply` is: JSON and nothing else, or JSON in one code fence. Otherwise everything that is
+    /// Returns the answer in `reply`, which must be JSON alone, or JSON in one code fence. Otherwise everything that is
     /// wrong with it.
     pub fn check(&self, reply: &str) -> Result<Value, Vec<String>> {
         let text = without_fence(reply.trim());

@@ -21,7 +21,7 @@ pub struct CallTracker {
 }
 
 impl CallTracker {
-    /// Begins a call; one that is pending under this id goes on.
+    /// Begins a call; one that is pending under this id continues.
     pub fn start_call(&mut self, id: impl Into<String>, name: impl Into<String>) {
         self.pending.entry(id.into()).or_insert_with(|| (name.into(), String::new()));
     }

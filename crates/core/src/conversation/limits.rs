@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Limits {
     /// Model calls per turn; none or 0 for no limit.
     pub max_rounds: Option<u32>,
-    /// The same for a turn of a job, which no person can let go on.
+    /// The same for a turn of a job, which no person can let continue.
     pub job_rounds: Option<u32>,
     /// What happens then.
     pub on_cap: OnCap,

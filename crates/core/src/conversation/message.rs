@@ -15,7 +15,7 @@ impl fmt::Display for CallId {
     }
 }
 
-/// One message. The system prompt is not a message; it travels in [`crate::Request`].
+/// A message of the conversation. The system prompt is not a message; it is a field of [`crate::Request`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Message {
@@ -104,7 +104,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// As people read it: `[paper.pdf, 2 pages]`.
+    /// Returns the label that users read, such as `[paper.pdf, 2 pages]`.
     pub fn label(&self) -> String {
         let s = if self.pages == 1 { "" } else { "s" };
         format!("[{}, {} page{s}]", self.name, self.pages)
@@ -143,7 +143,7 @@ pub struct Image {
 pub struct ToolCall {
     /// Answers name it.
     pub id: CallId,
-    /// As the model wrote it; the registry may know the tool under another name too.
+    /// Name of the tool as the model wrote it, which may be an alias.
     pub name: String,
     /// A JSON object. If `problem` is set, the raw text as a JSON string.
     pub arguments: Value,
@@ -159,8 +159,8 @@ impl ToolCall {
     }
 }
 
-/// Returns the arguments of a call in one line, for people: the first text among them, the number of items of the first list,
-/// else each with its value.
+/// Returns the arguments of a call in one line, for people: the first text among them, the number of items of the first
+/// list, otherwise each with its value.
 pub fn arguments_in_brief(arguments: &Value) -> String {
     let all = || arguments.as_object().into_iter().flatten();
     let text = all().find_map(|(_, value)| value.as_str()).map(str::to_owned);
@@ -199,15 +199,15 @@ impl std::ops::AddAssign for Usage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// It had said what it had to say.
+    /// The model finished its reply.
     EndTurn,
-    /// It waits for the results of its calls.
+    /// The model waits for the results of its calls.
     ToolUse,
-    /// It ran into the limit on its output.
+    /// The reply reached the limit of output tokens.
     Length,
-    /// It said nothing new for too long and was ended.
+    /// The reply was ended, since it had repeated itself for too long.
     Repeating,
-    /// It did not come to an end, and was ended: it took too long or grew too large.
+    /// The reply was ended, since it took too long or grew too large.
     Endless,
     /// The model or its vendor declined.
     Refusal,
@@ -216,7 +216,7 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// Returns whether the reply was ended before the model had said all. Its last call may be half a call.
+    /// Returns whether the reply was cut off. Its last call may be incomplete then.
     pub fn is_cut_off(self) -> bool {
         matches!(self, Self::Length | Self::Repeating | Self::Endless | Self::Interrupted)
     }

@@ -11,7 +11,7 @@ pub enum Unusable {
     /// It holds letters that base64 has not, or its padding is missing.
     #[error("its data is not base64 with padding")]
     NotBase64,
-    /// Its first bytes are those of no picture that models take.
+    /// The data does not begin like a picture in a format that models accept.
     #[error("its data is not a picture in PNG, JPEG, GIF or WebP")]
     NotAPicture,
 }

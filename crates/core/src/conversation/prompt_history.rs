@@ -77,7 +77,7 @@ impl PromptHistory {
         self.pin();
     }
 
-    /// What the server counted up to the last message, itself included. Where it counts less than before although nothing
+    /// What the server counted up to the last message, itself included. If it counts less than before although nothing
     /// gave way, it has left out what it knew already.
     pub(crate) fn measure(&mut self, usage: Usage) {
         let read = usage.input + usage.cache_read + usage.cache_write;
@@ -123,7 +123,7 @@ impl PromptHistory {
     /// follow: so no two messages of one side stand side by side, which some models cannot read.
     pub(crate) fn compact(&mut self, summary: &str, kept: usize, pinned_bytes: usize) {
         let mut start = self.messages.len().saturating_sub(kept);
-        // Where a damaged line is left out, the places are others: a result never stands without its call.
+        // If a damaged line is left out, the places are others: a result never stands without its call.
         while self.messages.get(start).is_some_and(|message| matches!(**message, Message::Tool { .. })) {
             start += 1;
         }

@@ -11,7 +11,7 @@ pub const MAX_REPLY: usize = 32 << 20;
 const CALL_BYTES: usize = 256;
 /// Arguments beyond this are not kept; an error asks the model to write in parts.
 pub const MAX_ARGUMENTS: usize = 8 << 20;
-/// At most this many bytes of unreadable arguments are kept, for the model and the log.
+/// Maximum bytes of unreadable arguments that are kept, for the model and the log.
 const MAX_UNREADABLE_BYTES: usize = 2_000;
 /// Why a call is not run whose reply has [`StopReason::Refusal`].
 const REFUSED: &str = "the provider's content policy ended the reply, so its calls are not run";
@@ -23,7 +23,7 @@ const MAX_DEPTH: usize = 128;
 pub struct Reply {
     said: Vec<Part>,
     said_bytes: usize,
-    /// Of calls, also what was not kept.
+    /// Bytes of all calls, including those that were not kept.
     call_bytes: usize,
     calls: BTreeMap<usize, OpenCall>,
     /// Under these the calls are shown while they stream.
@@ -88,7 +88,7 @@ impl Reply {
         self.stop.unwrap_or(StopReason::EndTurn)
     }
 
-    /// Returns whether there is no text, no thinking and no call: nothing to go on from.
+    /// Returns whether there is no text, no thinking and no call: nothing to continue from.
     pub fn is_empty(&self) -> bool {
         self.said.is_empty() && self.calls.is_empty()
     }
@@ -161,7 +161,8 @@ impl Reply {
         }
     }
 
-    /// A second start at the same index completes the first one: some servers repeat the name in each piece.
+    /// A second start at the same index completes the first one: some servers repeat the name in each piece, or send it
+    /// in pieces, of which each start has all so far.
     fn start_call(&mut self, index: usize, id: CallId, name: String) -> Option<Update> {
         self.call_bytes += CALL_BYTES + id.0.len() + name.len();
         if let Some(open) = self.calls.get_mut(&index) {
@@ -277,8 +278,8 @@ fn made(id: CallId, name: String, json: &str, read: Result<Value, String>) -> To
 }
 
 impl ToolCall {
-    /// Reads the arguments from JSON text. Where that is no object, the call has a `problem`, and what it is
-    /// run by answers with it.
+    /// Reads the arguments from JSON text. If that is no object, the call has a `problem`, and what it is run by
+    /// answers with it.
     pub fn parse(id: impl Into<String>, name: impl Into<String>, arguments: &str) -> Self {
         let read = read_arguments(arguments, arguments.len() > MAX_ARGUMENTS, false);
         made(CallId(id.into()), name.into(), arguments, read)

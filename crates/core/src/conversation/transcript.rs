@@ -43,7 +43,7 @@ struct Turn {
     is_reminded: bool,
     /// How often the model was asked again for an answer that matches the schema.
     rejections: u32,
-    /// It is a call in place of the model, and nothing more.
+    /// The turn is a single call that a person made.
     called: bool,
     /// The check of the goal runs, or has just ended.
     is_check: bool,
@@ -61,7 +61,7 @@ impl Turn {
         self.called || self.is_check || self.is_attempt
     }
 
-    /// Something follows what ran last.
+    /// Notes that the turn continues after its last call.
     fn goes_on(&mut self) {
         (self.called, self.is_check, self.is_attempt) = (false, false, false);
     }
@@ -206,14 +206,14 @@ impl Transcript {
         self.turn.is_reminded = true;
     }
 
-    /// Tells the model something between two turns. A turn that was cut off goes on with what it knows.
+    /// Tells the model something between two turns. A turn that was cut off continues with what it knew.
     fn between_turns(&mut self, text: impl FnOnce() -> String) {
         if self.phase == Phase::Idle {
             self.history.push(Message::User { parts: vec![Part::text(text())] });
         }
     }
 
-    /// It counts as idle still: the person has said nothing new.
+    /// Adds a reminder. The turn still counts as idle, since the person has sent nothing new.
     fn nudged(&mut self, text: &str) {
         self.close_calls();
         self.history.push(Message::User { parts: vec![Part::text(text)] });
@@ -438,7 +438,7 @@ impl Transcript {
         }
     }
 
-    /// What a person says in the middle of a turn steers it: the turn goes on, its loops are forgotten.
+    /// What a person says in the middle of a turn steers it: the turn continues, its loops are forgotten.
     fn user(&mut self, parts: Vec<Part>) {
         self.close_calls();
         self.history.push(Message::User { parts });
@@ -481,7 +481,7 @@ impl Transcript {
         self.run_alone(made);
     }
 
-    /// The model reads what comes of it with what follows.
+    /// The model reads the result together with the next message.
     fn checked(&mut self, made: &ToolCall) {
         self.close_calls();
         self.turn.goes_on();
@@ -489,7 +489,7 @@ impl Transcript {
         self.run_alone(made);
     }
 
-    /// The model reads what comes of it if it goes well.
+    /// The model reads the result of a successful attempt.
     fn attempted(&mut self, made: &ToolCall) {
         self.close_calls();
         self.turn.goes_on();

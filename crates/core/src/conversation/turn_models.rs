@@ -17,7 +17,7 @@ pub struct TurnModels {
 /// A model that could not answer in a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedModel {
-    /// As `PROVIDER/MODEL`.
+    /// The model, as `PROVIDER/MODEL`.
     pub model: String,
     /// Why.
     pub reason: ModelFault,

@@ -25,7 +25,7 @@ pub struct Window {
 /// What happens before a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// It is sent.
+    /// The conversation fits and is sent.
     Fits,
     /// The texts of these results give way; they stay readable elsewhere.
     Evict(Vec<Cut>),
@@ -39,7 +39,7 @@ pub enum Room {
 /// A tool result that gives way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// Its place in [`Transcript::messages`].
+    /// Index in [`Transcript::messages`].
     pub message: usize,
     /// Tokens of it that stay; 0 if a line that names it is enough.
     pub keep: u64,
@@ -77,7 +77,7 @@ impl Window {
     }
 }
 
-/// What has to happen before `transcript` can be sent. To be asked again after it has happened: each answer but
+/// Returns what has to happen before `transcript` can be sent. Call this again after that has happened: each answer but
 /// [`Room::Fits`] leaves less to cut, and a conversation that was summarized is not summarized again before the model
 /// has spoken.
 pub fn room(transcript: &Transcript, window: &Window) -> Room {
@@ -108,7 +108,7 @@ pub fn compact(transcript: &Transcript, room: u64) -> Option<Room> {
     (start > 1 && !transcript.is_compacted()).then(|| Room::Compact { kept: messages.len() - start })
 }
 
-/// About how many tokens stand before the last `kept` messages.
+/// About how many tokens are before the last `kept` messages.
 fn left_out(transcript: &Transcript, kept: usize) -> u64 {
     let messages = transcript.messages();
     messages[..messages.len() - kept].iter().map(|message| of_message(message)).sum()

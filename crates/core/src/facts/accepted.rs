@@ -10,17 +10,17 @@ pub const CONTEXT_LINES: usize = 3;
 /// The accepted parts of what a call would do to files. A file that is not named is left as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accepted {
-    /// At most one for each file.
+    /// Accepted files; each file at most once.
     pub files: Vec<AcceptedFile>,
 }
 
 /// What a person accepts of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AcceptedFile {
-    /// As in [`Change::path`].
+    /// Path of the file, as in [`Change::path`].
     pub path: PathBuf,
-    /// Hunks of its diff with [`CONTEXT_LINES`] lines around each change, counted from 0; `None` for the whole file. Its
-    /// permission bits and attributes go along with any of them.
+    /// Accepted hunks of the file's diff with [`CONTEXT_LINES`] lines around each change, counted from 0; `None` for
+    /// the whole file. Its permission bits and attributes go along with any of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hunks: Option<Vec<usize>>,
     /// What the person made of the proposed text, all of it: the file becomes this, whatever `hunks` says.

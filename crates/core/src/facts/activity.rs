@@ -14,17 +14,17 @@ pub enum ActivityType {
     ToolOutputChunk,
     /// It has ended: `toolName`, `call`, `success`, `result`. Each call that begins ends once.
     ToolCallEnd,
-    /// It failed: `toolName`, `call`, `message`, `error_type`, `suggestion`. Its end follows.
+    /// The call failed: `toolName`, `call`, `message`, `error_type`, `suggestion`. Its end follows.
     Error,
 }
 
-/// Something that a call does. As JSON `{"type":…,"data":{…}}`.
+/// An event of a running call. As JSON `{"type":…,"data":{…}}`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Activity {
     /// Which kind.
     #[serde(rename = "type")]
     pub kind: ActivityType,
-    /// Its fields, as [`ActivityType`] names them.
+    /// Fields of the event, as [`ActivityType`] names them.
     pub data: Value,
 }
 
@@ -102,7 +102,7 @@ fn activity(kind: ActivityType, data: Value) -> Activity {
     Activity { kind, data }
 }
 
-/// What the model reads: as an object where a profile words results in JSON, else as text.
+/// What the model reads: as an object where a profile words results in JSON, otherwise as text.
 fn object(content: &str) -> Value {
     serde_json::from_str(content).ok().filter(Value::is_object).unwrap_or_else(|| content.into())
 }

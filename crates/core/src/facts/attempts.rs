@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub struct AttemptEnd {
     /// The call that began the attempts.
     pub call: CallId,
-    /// Its place among the attempts. The turn itself is number 1.
+    /// Number of the attempt, counted from 1. The turn itself is number 1.
     pub number: u32,
     /// The session in which it was made.
     pub session: SessionId,
@@ -23,7 +23,7 @@ pub struct AttemptEnd {
     pub cost_usd: Option<f64>,
     /// What it changed of the files as they were before the turn.
     pub files: Vec<AttemptedFile>,
-    /// From the files that the attempts found in the workspace to its own. Journals of before have none.
+    /// Changes from the workspace as the attempts found it to the files of this attempt. Empty in older journals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
 }

@@ -9,7 +9,7 @@ use crate::Seq;
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// A value of the chain. The default stands before the first line.
+/// A value of the chain. The default is before the first line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChainValue([u8; 32]);
 
@@ -80,7 +80,7 @@ impl<'a> ChainedLine<'a> {
 const FIELD: &[u8] = br#","chain":""#;
 const CUT: &[u8] = br#","cut":""#;
 
-/// What stands before the last field of an object, if this is its beginning, and its value.
+/// The text before the last field of an object, if this is its beginning, and its value.
 fn last_field<'a>(line: &'a [u8], field: &[u8]) -> Option<(&'a [u8], ChainValue)> {
     let line = line.strip_suffix(b"\"}")?;
     let (begins, value) = line.split_at_checked(line.len().checked_sub(64)?)?;
@@ -120,8 +120,8 @@ pub fn rechained(journal: &str) -> String {
     lines
 }
 
-/// The value behind the last line of `journal`, whose lines end with a line end: the last one that stands there, with
-/// what follows it.
+/// The chain value after the last line of `journal`: the last value in it, continued over the lines that follow. Each
+/// line must end with a line end.
 pub fn end(journal: &[u8]) -> ChainValue {
     let mut behind = Vec::new();
     let mut value = ChainValue::default();

@@ -16,7 +16,7 @@ use std::{
 pub struct Hash(pub String);
 
 impl Hash {
-    /// Of everything that `content` gives.
+    /// Hashes everything that `content` yields.
     pub fn of(mut content: impl io::Read) -> io::Result<Self> {
         struct Hasher(Sha256);
         impl io::Write for Hasher {
@@ -43,9 +43,10 @@ impl fmt::Display for Hash {
 /// A file, a link or a folder as it stood at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileState {
-    /// Of its content, which the blobs of the session keep: of a link where it leads, of a folder nothing.
+    /// Hash of the content, which the session's blobs keep. The content of a link is its target; that of a folder is
+    /// empty.
     pub hash: Hash,
-    /// Of a file its permission bits, e.g. `0o644`. Else as stat(2) tells it: `0o120777` for a link, `0o040755` for a
+    /// Permission bits of a file, e.g. `0o644`; for others the mode of stat(2): `0o120777` for a link, `0o040755` for a
     /// folder.
     pub mode: u32,
     /// `None`: they were not recorded, and settling a change leaves them as they are.
@@ -80,7 +81,7 @@ impl FileState {
         Self { hash, mode: permissions & !KIND_BITS, attributes: None }
     }
 
-    /// A link; `hash` is that of where it leads. Its permissions mean nothing, and are always the same.
+    /// A symbolic link; `hash` is the hash of its target. Its permissions have no meaning and are always the same.
     pub fn link(hash: Hash) -> Self {
         Self { hash, mode: LINK_BITS | 0o777, attributes: None }
     }
@@ -91,7 +92,7 @@ impl FileState {
         Self { hash, mode: FOLDER_BITS | permissions & !KIND_BITS, attributes: None }
     }
 
-    /// The same with these attributes.
+    /// Sets these attributes.
     pub fn with_attributes(self, attributes: Option<Attributes>) -> Self {
         Self { attributes, ..self }
     }
@@ -111,7 +112,7 @@ impl FileState {
         }
     }
 
-    /// Its permission bits.
+    /// The permission bits.
     pub fn permissions(&self) -> u32 {
         self.mode & !KIND_BITS
     }
@@ -122,7 +123,7 @@ impl FileState {
 pub struct FileRead {
     /// Relative to the workspace; absolute if it lies outside.
     pub path: PathBuf,
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u64,
     /// Tells its content from others.
     #[serde(flatten)]
@@ -133,36 +134,36 @@ pub struct FileRead {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fingerprint {
-    /// By the content itself.
+    /// By a hash of the content.
     Hash(Hash),
-    /// By what the system says of the file, where it is too long to be read for that: its number, and when its content
-    /// and anything of it were last changed, in nanoseconds since 1970-01-01 UTC. Programs cannot set the last one.
+    /// By the file's inode and times, if the file is too long to be hashed: the inode number, and when the content and
+    /// the inode were last changed, in nanoseconds since 1970-01-01 UTC. Programs cannot set the last one.
     Stamp {
-        /// Of its file system.
+        /// Number of the inode.
         inode: u64,
-        /// Its content.
+        /// When the content was last changed.
         modified: i64,
         /// Anything.
         changed: i64,
     },
 }
 
-/// One file, link or folder before and after. `None`: there was, or is, nothing.
+/// A file, link or folder before and after. `None`: it did not exist, or does not exist any more.
 ///
-/// As JSON `{path, kind, before, after}` with the two hashes, and where they are known `before_mode` and `after_mode`, as
-/// [`FileState::mode`] says, `before_attributes` and `after_attributes`, as [`Attributes`] says, and `new_folders` if there
-/// are any.
+/// As JSON `{path, kind, before, after}` with the two hashes and, if they are known, `before_mode` and `after_mode`, as
+/// [`FileState::mode`] says, `before_attributes` and `after_attributes`, as [`Attributes`] says, and `new_folders` if
+/// there are any.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "ChangeRecord", into = "ChangeRecord")]
 pub struct Change {
     /// Relative to the workspace; absolute if it lies outside.
     pub path: PathBuf,
-    /// As the call found it.
+    /// State before the call.
     pub before: Option<FileState>,
-    /// As the call left it.
+    /// State after the call.
     pub after: Option<FileState>,
-    /// How many of the folders above it were made for it, counted from the nearest one, and have no change of their own. Where
-    /// the file is removed by an undo, those that are empty go with it.
+    /// How many of the folders above it were made for it, counted from the nearest one, and have no change of their
+    /// own. If the file is removed by an undo, those that are empty go with it.
     pub new_folders: u32,
 }
 
@@ -172,15 +173,15 @@ pub struct Change {
 pub enum ChangeKind {
     /// There was no such file.
     Created,
-    /// Its content or its mode differs.
+    /// Its content or its mode was changed.
     Modified,
     /// There is no such file any more.
     Deleted,
 }
 
 impl Change {
-    /// From one state to another, of which all is known. Attributes are recorded where they differ, and where those of
-    /// one that is not there on the other side are not empty.
+    /// The change from one known state to another. Attributes are recorded if they differ, and if the file exists on
+    /// one side only and has some.
     pub fn between(path: PathBuf, before: Option<FileState>, after: Option<FileState>) -> Self {
         let (mut before, mut after) = (before, after);
         match (&mut before, &mut after) {
@@ -302,7 +303,7 @@ impl From<Change> for ChangeRecord {
 pub struct Bulk {
     /// Each file, link and folder that is created, changed or removed, relative to the workspace.
     pub paths: Vec<PathBuf>,
-    /// The same by ignored folder.
+    /// What was changed in each ignored folder.
     pub folders: Vec<BulkFolder>,
     /// Whether the call also changed its `/tmp`, which later calls of the session find.
     pub changes_tmp: bool,
@@ -330,7 +331,7 @@ pub enum Tracking {
     Staged,
     /// The files that its effects name: the call works on private copies of them.
     Declared,
-    /// None: the call works in the real workspace.
+    /// Nothing: the call works in the real workspace.
     Untracked,
 }
 
@@ -354,12 +355,12 @@ impl fmt::Display for Tracking {
     }
 }
 
-/// Private views of a workspace. Nothing a call does to files is real before it is settled.
+/// Private views of a workspace. What a call does to files stays in its view until it is settled.
 ///
 /// The tool runner opens a view, runs the call in it, records its changes, settles them and drops the view.
 pub trait Stage: Send + Sync {
-    /// How much is recorded of what a call with these effects does: as [`View::how`] of the view that is opened for
-    /// it. Nothing is copied, so that a call can be judged before.
+    /// Returns how much is recorded of a call with these effects: the same as [`View::how`] of the view that is opened
+    /// for it. Copies nothing, so that a call can be judged before it has a view.
     fn how(&self, workspace: &Path, effects: &[Effect]) -> Tracking;
 
     /// Whether a call with these effects could change files outside of its view, so that running it a second time would do
@@ -374,11 +375,11 @@ pub trait Stage: Send + Sync {
     }
 
     /// A view for one call. `workspace` and `effects` must be resolved: no path in them leads through a symbolic link.
-    /// One that does so by now is refused.
+    /// A path that leads through a link by now is refused.
     fn open(&self, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>>;
 
-    /// As [`Stage::open`], but in the view the files that `changes` name are as after them. [`View::changes`] compares with
-    /// the workspace all the same.
+    /// Like [`Stage::open`], but in the view, the files that `changes` name have the state after the changes.
+    /// [`View::changes`] compares with the workspace all the same.
     ///
     /// # Errors
     /// Fails if the stage has no such views, or one of `changes` cannot be shown in a view.
@@ -391,8 +392,8 @@ pub trait Stage: Send + Sync {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// What lies at `path`, relative to the workspace or absolute; links are not followed. Its content is kept as by
-    /// [`Stage::keep`].
+    /// Returns the state of `path`, relative to the workspace or absolute; links are not followed. Keeps its content as
+    /// [`Stage::keep`] does.
     ///
     /// # Errors
     /// Fails if it cannot be read, or is neither a file nor a link nor a folder.
@@ -400,30 +401,31 @@ pub trait Stage: Send + Sync {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Brings each file from `before` to `after`, and returns the paths of those that were left as they are: neither was
-    /// found there, or a link stands in their way.
+    /// Brings each file from `before` to `after`, and returns the paths of those that were left as they are: neither
+    /// was found there, or a link is in their way.
     ///
-    /// Doing it twice is doing it once: committing, redoing after a crash and undoing are this one act. What is new is
-    /// put in place first; files are removed at last, and only where nothing new was left. A file is replaced whole or
-    /// not at all. An error leaves a file as it was or as it should be, and says nothing of the others: compare them.
-    /// One of kind [`io::ErrorKind::WouldBlock`] says that another process is at it: nothing was done, try again.
+    /// Idempotent: committing, redoing after a crash and undoing are this one operation. New files are put in place
+    /// first; files are removed last, and only if no new file was left out. A file is replaced whole or not at all.
+    /// After an error each file is either as it was or as it should be: compare them. [`io::ErrorKind::WouldBlock`]
+    /// means that another process settles in this workspace: nothing was done, try again.
     fn settle(&self, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>>;
 
-    /// As [`Stage::settle`], for changes that were not made before: a file that is found as `after` was written by another
-    /// process, and is left, because an increment would be lost otherwise.
+    /// Like [`Stage::settle`], for changes that no earlier call has made: a file that is found as `after` was written
+    /// by another process, and is left, because an increment would be lost otherwise.
     ///
     /// # Errors
-    /// As [`Stage::settle`].
+    /// Fails as [`Stage::settle`] does.
     fn settle_first(&self, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
         self.settle(workspace, changes)
     }
 
-    /// The files that are not as they are before `changes`, so that settling would leave them alone. Nothing is changed.
+    /// Returns the files that differ from their state before `changes`, so that settling would leave them alone.
+    /// Changes nothing.
     ///
     /// # Errors
     /// Fails if a file cannot be read.
     fn conflicts(&self, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
-        // From a state to itself, settling only compares.
+        // Settling a change from a state to itself only compares.
         let compared = |change: &Change| Change { after: change.before.clone(), ..change.clone() };
         self.settle(workspace, &changes.iter().map(compared).collect::<Vec<_>>())
     }
@@ -465,8 +467,8 @@ pub trait View: Send + Sync {
     /// here on, synced.
     fn changes(&self) -> io::Result<Vec<Change>>;
 
-    /// The same, but without the files that were changed elsewhere since the view was opened: these are returned as the
-    /// second value and not modified. [`View::changes`] fails if there are such files.
+    /// Like [`View::changes`], but without the files that were changed elsewhere since the view was opened: these are
+    /// the second value, and stay unchanged. [`View::changes`] fails if there are such files.
     fn own_changes(&self) -> io::Result<(Vec<Change>, Vec<PathBuf>)> {
         Ok((self.changes()?, Vec::new()))
     }
@@ -489,14 +491,14 @@ pub trait View: Send + Sync {
     /// Writes [`View::bulk`] into the workspace. Applying it twice has the effect of applying it once.
     ///
     /// # Errors
-    /// Fails if a file was changed by another process since [`View::changes`], which is then left as it is, or if a link
-    /// stands in the way. Everything else is written.
+    /// Fails if a file was changed by another process since [`View::changes`], which is then left as it is, or if a
+    /// link is in the way. Everything else is written.
     fn apply_bulk(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Files of the workspace that this view shows otherwise than they lie there, by their real paths, with where each lies for
-    /// the call; nothing lies there if the view shows no such file. Only of a view in which a search reads the workspace
+    /// Files that this view shows differently from the workspace: the real path of each, and its path for the call,
+    /// where nothing exists if the view shows no such file. Only for views in which a search reads the workspace
     /// itself.
     fn shown(&self) -> Vec<(PathBuf, PathBuf)> {
         Vec::new()

@@ -14,14 +14,14 @@ pub struct Changed {
 }
 
 impl Changed {
-    /// Of all these facts.
+    /// Folds all these facts.
     pub fn of<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Self {
         let mut changed = Self::default();
         facts.into_iter().for_each(|fact| changed.apply(fact));
         changed
     }
 
-    /// One more fact.
+    /// Adds a fact.
     pub fn apply(&mut self, fact: &Fact) {
         match fact {
             Fact::Staged { call, changes, .. } | Fact::SubagentChanged { call, changes, .. } => {
@@ -52,8 +52,8 @@ impl Changed {
         self.steps.iter().map(|(_, change)| change)
     }
 
-    /// One change for each file: from what it was at first to what it is at last, in the order of the first steps. A
-    /// file that ended as it began is left out.
+    /// Returns a change for each file, from its first state to its last, in the order of the first steps. A file that
+    /// ended as it began is left out.
     pub fn whole(&self) -> Vec<Change> {
         squash(self.steps())
     }

@@ -13,13 +13,13 @@ pub struct UndoCalls {
     /// Take back the later calls that depend on them as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub with_dependents: bool,
-    /// Merge the text of each file with what it holds now. Where both changed the same lines, both stand there between
+    /// Merge the text of each file with what it holds now. If both changed the same lines, both are there between
     /// conflict markers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub merge: bool,
 }
 
-/// What a front-end may ask of a session. As JSON: `{"type":"prompt","parts":[…]}`.
+/// A command of a front-end to a session. As JSON: `{"type":"prompt","parts":[…]}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Command {
@@ -27,7 +27,7 @@ pub enum Command {
     Prompt {
         /// Text and images.
         parts: Vec<Part>,
-        /// Where it was said.
+        /// The channel that it came through.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         channel: Option<Channel>,
     },
@@ -176,7 +176,7 @@ impl Command {
         Self::Reply { call, answer, by: None }
     }
 
-    /// The same command in the name of this user, or of none, whatever it says of itself.
+    /// Sets the user of the command, or removes it, whatever the command itself says.
     #[must_use]
     pub fn signed(mut self, user: Option<&str>) -> Self {
         match &mut self {

@@ -19,7 +19,8 @@ pub struct Channel {
     pub kind: String,
     /// The conversation, by that front-end's own name for it.
     pub chat: String,
-    /// What was said there, by that front-end's own names: who finds them in a journal does not say them again.
+    /// IDs of the messages, as the front-end names them: a front-end that finds them in a journal does not send them
+    /// again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
 }
@@ -31,10 +32,10 @@ impl Channel {
     }
 }
 
-/// One line of a journal: `{"seq":N,"at":MS,"type":TYPE,…,"chain":VALUE}`.
+/// An entry of a journal, one line of its file: `{"seq":N,"at":MS,"type":TYPE,…,"chain":VALUE}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Its position.
+    /// Position in the journal.
     pub seq: Seq,
     /// The entry this one follows, if that is not the line before (after an undo).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,7 +45,8 @@ pub struct Entry {
     /// What happened.
     #[serde(flatten)]
     pub fact: Fact,
-    /// Its value of the hash chain, see [`crate::chain`], in hexadecimal; always the last field of its line. Journals of before have none.
+    /// Value of the hash chain, see [`crate::chain`], in hexadecimal; always the last field of the line. Older journals
+    /// have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<String>,
 }
@@ -56,7 +58,7 @@ pub struct Entry {
 pub enum Fact {
     /// The first entry of each journal.
     SessionOpened(SessionOpened),
-    /// The session goes on with another agent, model or effort: from here on, and when it is opened again.
+    /// The session continues with another agent, model or effort, also after it is opened again.
     SetupChanged {
         #[serde(flatten)]
         setup: SessionSetup,
@@ -70,8 +72,8 @@ pub enum Fact {
         #[serde(default)]
         channel: Option<Channel>,
     },
-    /// A person spoke in the middle of a turn. It waits for the next round: the `prompted` or `prompt_denied` that comes of
-    /// it follows, if only when the session is opened again.
+    /// A person spoke in the middle of a turn. It waits for the next round. A `prompted` or `prompt_denied` entry
+    /// follows, at the latest when the session is opened again.
     PromptQueued {
         parts: Vec<Part>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -157,7 +159,7 @@ pub enum Fact {
     ApprovalAnswered {
         call: CallId,
         answer: Answer,
-        /// The user of a server who answered; `None` where the front-end knows no users.
+        /// The user of a server who answered; `None` if the front-end knows no users.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -171,14 +173,14 @@ pub enum Fact {
     QuestionAnswered {
         call: CallId,
         answer: Option<String>,
-        /// The user of a server who answered; `None` where the front-end knows no users.
+        /// The user of a server who answered; `None` if the front-end knows no users.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
     /// A call asked the model something beside the conversation, in the name of an MCP server: what the model answered. The
     /// person read the prompt in the question before it.
     Sampled { call: CallId, server: String, model: String, text: String, usage: Usage, stop: StopReason },
-    /// On disk before the tool begins.
+    /// A tool starts. Synced to disk before it begins.
     ToolStarted {
         call: CallId,
         name: String,
@@ -194,9 +196,9 @@ pub enum Fact {
     /// A command that was to be confined is not, since the system does not let it. Recorded once each time a session is
     /// opened.
     Unconfined { reason: String },
-    /// On disk before the files are touched: after a crash it is settled again. `result` is what the call will
-    /// have given once it is settled. `unrecorded`: folders that Git ignores in which a command changed more than is recorded; no
-    /// undo takes that back.
+    /// The changes of a call, synced to disk before the files are touched: after a crash they are settled again.
+    /// `result` is the call's result once they are settled. `unrecorded`: folders that Git ignores in which a command
+    /// changed more than is recorded; no undo takes that back.
     Staged {
         call: CallId,
         changes: Vec<Change>,
@@ -209,8 +211,8 @@ pub enum Fact {
     /// a command that begins and whose changes are not recorded.
     #[serde(rename = "changed_below")]
     SubagentChanged { call: CallId, session: SessionId, changes: Vec<Change>, how: Tracking },
-    /// Of what a call had staged, these files were left as they were: they had been changed elsewhere meanwhile, or
-    /// they cannot be written.
+    /// Files that a call had staged and that were left as they were: they had been changed elsewhere meanwhile, or
+    /// cannot be written.
     Unsettled { call: CallId, paths: Vec<PathBuf> },
     /// Each call of a reply has exactly one of these, also one that never started.
     ToolEnded {
@@ -218,10 +220,10 @@ pub enum Fact {
         name: String,
         #[serde(flatten)]
         result: ToolResult,
-        /// From its start, waiting for approval included.
+        /// Time since the call's start, including the wait for an approval, in milliseconds.
         duration_ms: u64,
     },
-    /// Work began that outlives its call. Where it works in a view, what it changes is staged under [`TaskId::call`].
+    /// Work began that outlives its call. If it works in a view, what it changes is staged under [`TaskId::call`].
     #[serde(rename = "job_started")]
     TaskStarted {
         #[serde(rename = "job")]
@@ -243,12 +245,12 @@ pub enum Fact {
     /// A person added a folder to the workspace: its files are judged as those of the workspace are, from here on, and when
     /// the session is opened again. Absolute, without links.
     RootAdded { root: PathBuf },
-    /// From here on, and when the session is opened again, no person is asked: calls whose effects cannot be taken back are
-    /// queued.
+    /// From this entry on, also after the session is opened again, the user is not asked: calls whose effects cannot be
+    /// undone are queued.
     OutboxOpened,
-    /// On disk before the call ends: in its place the model was told that it is queued.
+    /// A call was queued in the outbox, and the model was told so. Synced to disk before the call ends.
     Queued(Box<QueuedCall>),
-    /// A person lets this item be sent. Its call follows, as a `called`, and is on disk before it begins.
+    /// The user sends this item. Its call follows as a `called` entry, which is synced to disk before the call begins.
     ItemSending {
         item: String,
         call: CallId,
@@ -263,8 +265,8 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
-    /// Results gave way for want of room: the model reads these texts in their place. The whole ones stand in
-    /// their `tool_ended`.
+    /// Results gave way for want of room: the model reads these texts in their place. The whole ones are in their
+    /// `tool_ended`.
     Evicted { results: Vec<Evicted> },
     /// The beginning of the conversation gave way to a summary: what the model reads are the first and the last
     /// prompt, the summary, and the last `kept` messages.
@@ -281,7 +283,7 @@ pub enum Fact {
         #[serde(default)]
         usage: Usage,
     },
-    /// The last reply claims what nothing shows; the model reads `text`. At most once a turn.
+    /// The last reply claims something that the journal does not show; the model reads `text`. At most once per turn.
     Reminded { claims: Vec<String>, text: String },
     /// What the last reply of the turn must be, from here on: JSON Schema; `None` if anything. A turn that a prompt opens
     /// afterwards says it anew.
@@ -291,20 +293,21 @@ pub enum Fact {
     AnswerRejected { problems: Vec<String>, text: Option<String> },
     /// The last reply matches the schema; `answer` is what it says.
     Answered { answer: Value },
-    /// The prompt before it was said in plan mode, or is the first one after it: the model reads `text` with the prompt.
+    /// The prompt before this entry was sent in plan mode, or is the first one after plan mode: the model reads `text`
+    /// with the prompt.
     Planning { is_on: bool, text: String },
-    /// A person answered the plan that the last reply is: the model reads `text` and goes on, with the work if the plan was
-    /// accepted. The mode of the work is a `mode_set` before it.
+    /// A person answered the plan that the last reply is: the model reads `text` and continues, with the work if the
+    /// plan was accepted. The mode of the work is a `mode_set` before it.
     PlanAnswered { is_accepted: bool, text: String },
     /// What the session works towards from here on; `None` for nothing any more.
     GoalSet { goal: Option<Goal> },
-    /// Haft runs the check of the goal. No reply of the model makes this call; what comes of it stands in the text that follows.
+    /// Haft runs the check of the goal. No reply of the model makes this call; the text that follows tells its result.
     GoalChecked {
         #[serde(flatten)]
         made: ToolCall,
     },
-    /// The check that has just ended does not show that the goal is reached. The model reads `text` and goes on; `None` if
-    /// that is of no use.
+    /// The check that has just ended does not show that the goal is reached. The model reads `text` and continues;
+    /// `None` if that is of no use.
     GoalMissed {
         /// A sentence without its dot.
         why: String,
@@ -321,9 +324,9 @@ pub enum Fact {
         #[serde(flatten)]
         made: ToolCall,
     },
-    /// One of these attempts has ended.
+    /// An attempt ended.
     AttemptEnded(AttemptEnd),
-    /// The last reply made no call and did not say that all is done; the model reads `text` and goes on.
+    /// The last reply made no call and did not say that all is done; the model reads `text` and continues.
     Nudged { text: String },
     /// The next request, or the next second, would pass a limit; the turn ends.
     BudgetReached { what: Resource, spent: f64, limit: f64 },
@@ -340,21 +343,21 @@ pub enum Fact {
     Interrupted,
     /// An unfinished turn was taken up again.
     Continued,
-    /// Nothing more happens until the next prompt. `usage` and `cost_usd` are those of the turn, with what was
-    /// delegated in it; no cost where a price is unknown.
+    /// The turn ended: nothing happens until the next prompt. `usage` and `cost_usd` are those of the turn and of the
+    /// agents that it delegated to; no cost if a price is unknown.
     TurnEnded { outcome: Outcome, rounds: u32, usage: Usage, cost_usd: Option<f64> },
     /// The job that this session is has come to its end.
     #[serde(rename = "concluded")]
     JobFinished(Conclusion),
     /// Files are about to be put back, or forward again. It is on disk before the first of them is touched.
     Rewinding(Rewind),
-    /// Files were put back, or forward again. The entry's `parent` is where the conversation goes on.
+    /// Files were put back, or forward again. The entry's `parent` is where the conversation continues.
     Rewound {
         way: Direction,
         changes: Vec<Change>,
         /// Left alone: they were changed elsewhere meanwhile, or for the reason in `failed`.
         conflicts: Vec<PathBuf>,
-        /// Of `conflicts` those that could not be written or read, and why.
+        /// Files in `conflicts` that could not be written or read, and why.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         failed: BTreeMap<PathBuf, String>,
         /// Calls on the way whose changes were not recorded.
@@ -366,15 +369,14 @@ pub enum Fact {
         /// Files that were changed elsewhere meanwhile, and hold both now.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         merged: Vec<PathBuf>,
-        /// Of `merged` those in which lines stand between conflict markers.
+        /// Files in `merged` that have conflict markers.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         marked: Vec<PathBuf>,
     },
 }
 
 impl Fact {
-    /// Returns why a limit ends the turn, as people read it: a sentence without its dot. None for facts that are no such
-    /// end.
+    /// Returns the limit that ended the turn, as a sentence for the user without its full stop. `None` for other facts.
     pub fn limit_reached(&self) -> Option<String> {
         match self {
             Self::BudgetReached { what, spent, limit } => {
@@ -402,13 +404,13 @@ impl Fact {
 /// A tool result whose text gave way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evicted {
-    /// Its place in [`crate::Transcript::messages`].
+    /// Index in [`crate::Transcript::messages`].
     pub message: usize,
     /// What the model reads in its place.
     pub text: String,
 }
 
-/// Who wrote a summary.
+/// The author of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Summarizer {
@@ -431,7 +433,7 @@ pub enum Answer {
     /// No person can be asked.
     #[serde(rename = "nobody")]
     Unanswered,
-    /// The front-end gave an answer that it was not offered. Nothing is allowed by it.
+    /// The front-end gave an answer that it was not offered. It allows nothing.
     NotUnderstood,
 }
 
@@ -439,7 +441,7 @@ pub enum Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// By itself.
+    /// The model finished.
     Finished,
     /// A person stopped it.
     Interrupted,
@@ -449,9 +451,9 @@ pub enum Outcome {
     RoundLimit,
     /// Too many tokens or too much money.
     Budget,
-    /// The same calls again and again, or a reply that was ended because it did not end by itself.
+    /// The model repeated the same calls, or a reply that did not end was cut off.
     Repeating,
-    /// By itself, but an effect needed an approval that no person could give; or a hook denied the prompt.
+    /// The model finished, but an effect needed an approval that no user could give; or a hook denied the prompt.
     Refused,
     /// The reply claims what the journal does not show.
     Unproven,
@@ -496,7 +498,7 @@ pub struct RemainingWork {
 }
 
 impl RemainingWork {
-    /// As people read it: a sentence without its dot, or nothing.
+    /// Returns a sentence for the user, without its full stop; `None` if there is nothing to say.
     pub fn sentence(&self) -> Option<String> {
         match (self.steps.is_empty(), self.last.is_empty()) {
             (false, _) => Some(format!("left to do: {}", self.steps.join("; "))),

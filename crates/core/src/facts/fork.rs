@@ -7,14 +7,14 @@ use std::{fmt, sync::Arc};
 pub enum NoFork {
     /// It has no such entry.
     NoEntry {
-        /// As asked for.
+        /// The entry that was asked for.
         at: Seq,
         /// The last one there is.
         last: Seq,
     },
     /// Calls of a reply have no result there.
     InCall {
-        /// As asked for, or the last one.
+        /// The entry that was asked for, or the last one.
         at: Seq,
         /// The last entry before the reply.
         before: Seq,
@@ -41,7 +41,7 @@ impl fmt::Display for NoFork {
 }
 
 /// The entries up to `at`, those that an undo left behind included; all of them without `at`. Their last one is where
-/// the conversation goes on.
+/// the conversation continues.
 pub fn up_to(entries: &[Arc<Entry>], at: Option<Seq>) -> Result<&[Arc<Entry>], NoFork> {
     let last = entries.last().map_or(Seq(0), |entry| entry.seq);
     let at = at.unwrap_or(last);

@@ -21,8 +21,8 @@ pub struct Goal {
     /// goal, the others work in views of their own. `None` for the turn alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u8>,
-    /// Whether all attempts are made to their ends, and a person chooses among those that reach the goal. Without an answer the one
-    /// with the lowest number is taken. Where this is not set, the first one that reaches the goal is.
+    /// Whether all attempts are made to their ends, and a person chooses among those that reach the goal. Without an
+    /// answer the one with the lowest number is taken. If this is not set, the first one that reaches the goal is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub choose: bool,
     /// The only attempt that is made besides the turn. A replay makes the one that was taken.

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{fmt, path::PathBuf};
 
-/// What a job is to do; stands in the first entry of its session.
+/// What a job is to do; is in the first entry of its session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobSpec {
     /// Which agent does it: `builder`, `debugger`, …
@@ -18,7 +18,7 @@ pub struct JobSpec {
     /// The branch that it works on, in a work tree of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// Where that branch began.
+    /// The commit that the branch began at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<BaseCommit>,
     /// Keep temporary files after the job ends.
@@ -47,7 +47,7 @@ pub enum JobStatus {
     Waiting,
     /// Done, and there is evidence.
     Completed,
-    /// Not done, for a reason that is given.
+    /// The job failed, for the reason that is recorded.
     Failed,
     /// A person stopped it.
     Cancelled,
@@ -83,7 +83,7 @@ impl fmt::Display for JobStatus {
 /// What a job came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conclusion {
-    /// One that is over.
+    /// A final status.
     pub status: JobStatus,
     /// Why, in a person's words.
     pub reason: String,

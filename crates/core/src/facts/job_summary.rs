@@ -13,12 +13,12 @@ pub struct JobSummary {
     pub rounds: u32,
     /// What it is doing, or what it came to.
     pub progress: String,
-    /// Where there is one.
+    /// The conclusion, once there is one.
     pub conclusion: Option<Conclusion>,
 }
 
 impl JobSummary {
-    /// Folds the entries of a session; `None` where it is not a job. `is_alive`: a process has it open.
+    /// Folds the entries of a session; `None` if it is not a job. `is_alive`: a process has it open.
     pub fn of(entries: &[Arc<Entry>], is_alive: bool) -> Option<Self> {
         let order = SessionOpened::of(entries)?.order.as_ref()?;
         let mut fold = Fold::default();

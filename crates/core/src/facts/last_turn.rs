@@ -1,4 +1,4 @@
-//! [`LastTurn`]: how the last turn of a session ended, and whether the session can go on with it.
+//! [`LastTurn`]: how the last turn of a session ended, and whether the session can continue with it.
 use crate::{Command, Entry, Fact, Outcome, Part, StopReason, active_path, answer::wanted_schema};
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use std::sync::Arc;
 /// turn, and change nothing about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastTurn {
-    /// No turn can go on: no turn was begun, it was taken back, or the session is a job that has been concluded.
+    /// No turn can continue: no turn was begun, it was taken back, or the session is a job that has been concluded.
     None,
-    /// Its process ended in the middle of it.
+    /// The process ended in the middle of the turn.
     CutOff,
     /// The turn used all model calls that it may make; how many these are.
     OutOfRounds(u32),
-    /// It ended otherwise.
+    /// It ended with this outcome.
     Ended(Outcome),
 }
 
@@ -24,7 +24,7 @@ impl LastTurn {
         fold.last
     }
 
-    /// Returns whether [`crate::Command::Continue`] has something to go on with.
+    /// Returns whether [`crate::Command::Continue`] has something to continue with.
     pub fn can_go_on(self) -> bool {
         match self {
             Self::CutOff | Self::OutOfRounds(_) => true,
@@ -42,7 +42,8 @@ impl LastTurn {
         }
     }
 
-    /// Returns whether it goes on as soon as a person resumes the session: it did not end because a person stopped it.
+    /// Returns whether it continues as soon as a person resumes the session: it did not end because a person stopped
+    /// it.
     pub fn goes_on_when_resumed(self) -> bool {
         match self {
             Self::CutOff | Self::OutOfRounds(_) | Self::Ended(Outcome::Failed) => true,
@@ -105,7 +106,7 @@ impl Fold {
             Fact::Rewound { .. } | Fact::JobFinished(_) | Fact::SessionOpened(_) => {
                 (self.last, self.is_open) = (LastTurn::None, false);
             }
-            // Also a summary between two turns, which ends like a turn does.
+            // A summary between two turns ends like a turn.
             _ => {}
         }
     }

@@ -12,7 +12,7 @@ pub fn of(event: &Event, at: u64) -> String {
     }
 }
 
-/// As it stands in the journal.
+/// Returns the entry's line in the journal.
 pub fn of_entry(entry: &Entry) -> String {
     serde_json::to_string(entry).unwrap_or_default()
 }
@@ -41,11 +41,11 @@ pub fn entry(line: &[u8]) -> Result<Entry, serde_json::Error> {
     Ok(Entry { seq, parent, at, fact: serde_json::from_slice(line)?, chain })
 }
 
-/// The type of an entry stands in its first bytes, behind three numbers.
+/// The type of an entry is in its first bytes, behind three numbers.
 const HEAD_BYTES: usize = 128;
 
-/// Returns whether an entry is of one of these types, each written as `"type":"NAME"`. Of its line only the first bytes are read:
-/// most lines are of other types, and many are long.
+/// Returns whether an entry is of one of these types, each written as `"type":"NAME"`. Reads only the first bytes of
+/// its line: most lines are of other types, and many are long.
 pub fn is_one_of(line: &[u8], types: &[&[u8]]) -> bool {
     let head = &line[..line.len().min(HEAD_BYTES)];
     types.iter().any(|kind| head.windows(kind.len()).any(|part| part == *kind))
@@ -57,7 +57,7 @@ pub fn seq_of(line: &[u8]) -> Option<Seq> {
     serde_json::from_slice::<Head>(line).ok()?.seq
 }
 
-/// Of an entry all but the fact.
+/// The fields of an entry without its fact.
 #[derive(Deserialize)]
 struct Place {
     seq: Seq,

@@ -14,7 +14,7 @@ pub struct SessionOpened {
     pub agent: String,
     /// The model that it began with, as `PROVIDER/MODEL`.
     pub model: String,
-    /// Its reasoning effort, as options write it; `None` for the model's default.
+    /// Reasoning effort, as the option writes it; `None` for the model's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
     /// The folder that it works in.
@@ -30,7 +30,7 @@ pub struct SessionOpened {
     /// The session whose entries it begins with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<Forked>,
-    /// The user of a server who began it; `None` where the front-end knows no users.
+    /// The user of a server who began it; `None` if the front-end knows no users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// The commit that the workspace was at, in hexadecimal; `None` outside of Git repositories.
@@ -65,9 +65,9 @@ impl SessionOpened {
 pub struct SessionSetup {
     /// The agent's name.
     pub agent: String,
-    /// As `PROVIDER/MODEL`.
+    /// The model, as `PROVIDER/MODEL`.
     pub model: String,
-    /// Its reasoning effort, as options write it; `None` for the model's default.
+    /// Reasoning effort, as the option writes it; `None` for the model's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
 }

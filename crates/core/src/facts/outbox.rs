@@ -13,13 +13,13 @@ use std::{collections::HashSet, fmt, sync::Arc};
 pub enum ItemState {
     /// It waits for a person.
     Queued,
-    /// Its call has begun. If no process has the session open, this reads as [`ItemState::Unknown`].
+    /// The item's call has begun. If no process has the session open, this reads as [`ItemState::Unknown`].
     Sending,
-    /// Its call went well.
+    /// The item's call succeeded.
     Sent,
-    /// Its call ended and did not go well.
+    /// The item's call failed.
     Failed,
-    /// Its call was cut off: what it did is unknown.
+    /// The item's call was cut off: what it did is unknown.
     Unknown,
     /// A person does not want it, or its turn was undone.
     Dropped,
@@ -95,8 +95,8 @@ fn short(session: &SessionId) -> String {
     letters[letters.len().saturating_sub(SESSION_LETTERS)..].iter().collect()
 }
 
-/// The items of a session with these entries, in the order in which they were queued. Those that a fork took along belong to
-/// the other session.
+/// The items of a session with these entries, in the order in which they were queued. Items that a fork copied belong
+/// to the other session and are left out.
 pub fn outbox(entries: &[Arc<Entry>]) -> Vec<OutboxItem> {
     let Some(opened) = SessionOpened::of(entries) else { return Vec::new() };
     let path: HashSet<Seq> = active_path(entries).iter().map(|entry| entry.seq).collect();
@@ -152,7 +152,7 @@ pub fn has_outbox(entries: &[Arc<Entry>]) -> bool {
 
 struct Fold {
     session: SessionId,
-    /// With the call that sends each, while it runs.
+    /// The items, each with the call that sends it while that runs.
     items: Vec<(OutboxItem, Option<CallId>)>,
     prompt: String,
     tests: Option<TestEvidence>,

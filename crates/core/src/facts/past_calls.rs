@@ -18,13 +18,13 @@ pub struct PastCalls {
 /// A call of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PastCall {
-    /// Its place among the calls of the session, counted from 1. An undo changes it for no call before it.
+    /// Number of the call in its session, counted from 1. An undo does not change the numbers of earlier calls.
     pub number: usize,
-    /// As the model named it. Names come again in later replies.
+    /// ID that the model gave the call. Later replies may use the same one.
     pub id: CallId,
     /// The tool, as the call named it.
     pub name: String,
-    /// As they were checked, otherwise as the model wrote them.
+    /// Arguments as they were checked, or as the model wrote them if they could not be.
     pub arguments: Value,
     /// The entry of the reply that made it.
     pub reply: Seq,
@@ -44,7 +44,7 @@ pub struct PastCall {
     pub is_part: bool,
     /// Whether a session below made its changes.
     pub is_delegated: bool,
-    /// Whether its work went on when the call had ended.
+    /// Whether its work continued when the call had ended.
     pub has_task: bool,
     /// Whether it was taken back by its number.
     pub is_undone: bool,
@@ -55,12 +55,12 @@ pub struct PastCall {
 pub struct FileStep {
     /// The number of the call; `None` for an undo.
     pub call: Option<usize>,
-    /// One change for each file.
+    /// A change for each file.
     pub changes: Vec<Change>,
 }
 
 impl PastCalls {
-    /// Of the entries of a journal.
+    /// Reads the calls from the entries of a journal.
     pub fn of(entries: &[Arc<Entry>]) -> Self {
         let mut past = Self::default();
         for entry in active_path(entries) {

@@ -159,7 +159,7 @@ fn is_prompted(path: &[&Arc<Entry>]) -> bool {
     path.iter().any(|entry| matches!(entry.fact, Fact::Prompted { .. }))
 }
 
-/// Whether something else than the check changed files while it ran.
+/// Whether anything other than the check changed files while it ran.
 fn is_changed_by_others(path: &[&Arc<Entry>], run: &Run<'_>) -> bool {
     let during = path[run.started..run.ended].iter().map(|entry| &entry.fact);
     let others = during.filter(|fact| match fact {
@@ -214,7 +214,7 @@ pub struct OpenGoal {
 }
 
 impl OpenGoal {
-    /// Of the entries of a session, those that were undone left out.
+    /// Reads the progress from the entries of a session, without those that were undone.
     pub fn of(entries: &[Arc<Entry>]) -> Option<Self> {
         let mut open = None;
         active_path(entries).into_iter().for_each(|entry| Self::apply(&mut open, &entry.fact));

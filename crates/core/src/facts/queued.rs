@@ -183,7 +183,7 @@ pub fn kind_of(effects: &[Effect]) -> (ItemKind, String) {
 }
 
 fn kind_of_line(line: &str) -> Option<(ItemKind, String)> {
-    // As the effects of tools of MCP servers are written: `mcp:SERVER TOOL PRINT`.
+    // The form in which effects of MCP tools are written: `mcp:SERVER TOOL PRINT`.
     if let Some(named) = line.strip_prefix("mcp:") {
         let names: Vec<&str> = named.split(' ').take(2).collect();
         return Some((ItemKind::Mcp, names.join("/")));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 const MAX_LAST_WORDS_BYTES: usize = 400;
 
 impl RemainingWork {
-    /// By the last list of steps that a result holds, and the last reply of the conversation `path`.
+    /// Reads the remaining work from the last plan in a result, and from the last reply of the conversation `path`.
     pub fn of(path: &[&Arc<Entry>]) -> Self {
         let facts = || path.iter().rev().map(|entry| &entry.fact);
         let steps = facts().find_map(|fact| match fact {
@@ -27,7 +27,7 @@ fn open_steps(plan: &Plan) -> Vec<String> {
     open.map(|step| step.text.trim().to_owned()).collect()
 }
 
-/// What was said, else what was called.
+/// The last text of a reply, or its last call.
 fn last_of(parts: &[Part]) -> String {
     let text = text_of(parts);
     let said = text.trim().rsplit("\n\n").next().unwrap_or_default().trim();

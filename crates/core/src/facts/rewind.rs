@@ -8,9 +8,9 @@ use std::path::PathBuf;
 pub struct Rewind {
     /// Whether files go back or forward.
     pub way: Direction,
-    /// To settle, in this order.
+    /// Changes to settle, in this order.
     pub changes: Vec<Change>,
-    /// Where the conversation goes on; `None` if it stays where it is.
+    /// Where the conversation continues; `None` if it stays where it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Seq>,
     /// Calls on the way whose changes were not recorded.
@@ -22,7 +22,7 @@ pub struct Rewind {
     /// Files that were changed elsewhere, and are to hold both changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<PathBuf>,
-    /// Of `merged` those in which lines are to stand between conflict markers.
+    /// Files in `merged` that get conflict markers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marked: Vec<PathBuf>,
 }

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 /// Work that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Running {
-    /// Its name.
+    /// ID of the task.
     pub job: TaskId,
     /// What it does, in a few words.
     pub title: String,

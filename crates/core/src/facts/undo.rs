@@ -19,7 +19,7 @@ use std::{
 /// What going back to an entry would do.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
-    /// To settle, in this order.
+    /// Changes to settle, in this order.
     pub changes: Vec<Change>,
     /// Calls on the way whose changes were not recorded.
     pub untracked: Vec<CallId>,
@@ -66,8 +66,8 @@ pub fn is_within_call(entries: &[Arc<Entry>], to: Seq) -> bool {
     !open.is_empty()
 }
 
-/// Of the changes of an undo, those that do not remove contents of a repository that stays: what a person did since may name
-/// them, and git itself removes what nothing names.
+/// The changes of an undo without those that remove Git objects of a repository that stays: later commits of the user
+/// may need them, and Git itself removes unused ones.
 pub fn without_objects(changes: Vec<Change>) -> Vec<Change> {
     let is_removed = |change: &&Change| change.kind() == ChangeKind::Deleted;
     let heads = changes.iter().filter(is_removed).filter(|change| change.path.ends_with(".git/HEAD"));
@@ -131,7 +131,7 @@ pub fn before_last_calls(entries: &[Arc<Entry>], count: usize) -> Option<Seq> {
     let mut begun: Vec<Range<usize>> = begun.map(|(places, _)| places).collect();
     begun.sort_unstable_by_key(|places| Reverse(places.start));
     let mut place = begun.get(count.max(1).min(begun.len()).checked_sub(1)?)?.start;
-    // A call that began before and went on after it is undone as a whole: newest first, so once through is enough.
+    // A call that began before and continued after it is undone as a whole: newest first, so once through is enough.
     for places in begun {
         if places.start < place && place <= places.end {
             place = places.start;
@@ -141,7 +141,7 @@ pub fn before_last_calls(entries: &[Arc<Entry>], count: usize) -> Option<Seq> {
 }
 
 /// The last undo that was not taken back: the changes that repeat what it undid, and the entry where the conversation
-/// then goes on. `None` if nothing was undone, or if a prompt was sent since.
+/// then continues. `None` if nothing was undone, or if a prompt was sent since.
 pub fn last_undo(entries: &[Arc<Entry>]) -> Option<(Vec<Change>, Seq)> {
     let path = active_path(entries);
     for (place, entry) in path.iter().enumerate().rev() {

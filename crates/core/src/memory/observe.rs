@@ -120,7 +120,7 @@ struct Fold<'a> {
 }
 
 impl Observed {
-    /// Of one session. Jobs and subagents show nothing of what a person said.
+    /// Collects observations of one session. Sessions of jobs and subagents have none of what a user said.
     pub(super) fn of(record: &SessionRecord) -> Self {
         let opened = SessionOpened::of(&record.entries);
         let past = PastCalls::of(&record.entries);

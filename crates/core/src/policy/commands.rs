@@ -65,8 +65,8 @@ const CHANGERS: [&str; 22] = [
     "unset",
 ];
 
-/// What stands between the signs that join commands: of a line without quotes and substitutions these are its commands.
-/// `None` if it is one alone, or one of them changes what another one runs.
+/// The commands of a line without quotes and substitutions: the text between the operators that join them. `None` if
+/// there is only one, or if one of them changes what another one runs.
 pub(super) fn joined(line: &str) -> Option<Vec<&str>> {
     let changes = |command: &&str| {
         let mut words = command.split_whitespace();
@@ -80,7 +80,7 @@ pub(super) fn joined(line: &str) -> Option<Vec<&str>> {
     Some(commands.collect::<Vec<_>>()).filter(|all| all.len() > 1 && !all.iter().any(changes))
 }
 
-/// Adds what stands before the closing quote to `word`.
+/// Adds the text before the closing quote to `word`.
 fn quoted(quote: char, letters: &mut impl Iterator<Item = char>, word: &mut String) -> Option<()> {
     let mut before = None;
     loop {

@@ -16,7 +16,7 @@ pub fn is_gits_own(path: &Path) -> bool {
             _ => None,
         })
     };
-    // A folder with `objects` and `refs` is a repository once it has a `HEAD`; no source file is called so.
+    // A folder with `objects` and `refs` is a repository once it has a `HEAD`; no source file has this name.
     names().any(|name| is_git(&name)) || names().next_back().is_some_and(|name| same(&name, "head"))
 }
 
@@ -85,9 +85,9 @@ pub(super) fn names_git(pattern: &str) -> bool {
     pattern.split('/').any(is_git)
 }
 
-/// As file systems take it that ignore case (NTFS, APFS), invisible characters (HFS+), or dots and blanks at the end
-/// (NTFS, which also has the short name `GIT~1`). Git checks out nothing under these names either (`core.protectHFS`,
-/// `core.protectNTFS`).
+/// Whether a file system may take `name` for `.git`: some ignore case (NTFS, APFS), invisible characters (HFS+), or
+/// dots and blanks at the end (NTFS, which also has the short name `GIT~1`). Git checks out nothing under these names
+/// either (`core.protectHFS`, `core.protectNTFS`).
 fn is_git(name: &str) -> bool {
     let name = name.trim_end_matches(['.', ' ']);
     same(name, ".git") || name.get(..4).is_some_and(|start| same(start, "git~"))

@@ -3,7 +3,7 @@ use super::{IsRepository, Mode, Policy, Verdict};
 use crate::{Effect, Execution, queued};
 use std::path::Path;
 
-/// Behind the reason of what is denied since it would be asked for.
+/// Appended to the reason for a call that is denied because it would need a question.
 const NO_QUESTION: &str = "this session asks no person";
 
 impl Policy {
@@ -73,7 +73,7 @@ fn is_outside(effect: &Effect) -> bool {
     }
 }
 
-/// Whether the call reads addresses of the web and does nothing else, as `fetch` does.
+/// Whether the only effect of the call is to read web addresses, as with `fetch`.
 fn only_reads(effects: &[Effect]) -> bool {
     let is_address = |target: &str| target.starts_with("https://") || target.starts_with("http://");
     effects.iter().all(|effect| match effect {
@@ -83,7 +83,7 @@ fn only_reads(effects: &[Effect]) -> bool {
     })
 }
 
-/// As it would run outside of a view.
+/// The effect of the command if it ran outside of a view.
 fn unconfined(effect: Effect) -> Effect {
     match effect {
         Effect::Execute(execution) => Effect::Execute(Execution { confined: false, ..execution }),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// What a call may read of the folders that it may read.
 ///
-/// Whether a folder itself may be read was judged before; this is about what lies below it.
+/// Whether a folder itself may be read was judged before; this is about what is below it.
 #[derive(Clone, Debug, Default)]
 pub struct Readable {
     /// Rules about reading, in order, without those that the call was allowed to pass.

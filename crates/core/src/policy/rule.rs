@@ -14,11 +14,11 @@ use std::{
 /// What a rule says of the effects that it matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ruling {
-    /// They run.
+    /// Effects that match run.
     Allow,
     /// A person is asked.
     Ask,
-    /// They do not run.
+    /// Effects that match do not run.
     Deny,
     /// Other commands, or other targets, do not run; what happens with these the other rules say.
     Only,
@@ -45,7 +45,7 @@ impl Ruling {
     }
 }
 
-/// One line of the configuration, e.g. `deny = ["write:/etc/**"]`.
+/// A rule: one line of the configuration, e.g. `deny = ["write:/etc/**"]`.
 #[derive(Clone, Debug)]
 pub struct Rule {
     pub(super) ruling: Ruling,
@@ -109,7 +109,7 @@ pub struct BadRule {
     why: String,
 }
 
-/// As the configuration has it: `deny write:/etc/**`.
+/// Writes the rule as in the configuration: `deny write:/etc/**`.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ruling = match self.ruling {
@@ -136,9 +136,9 @@ impl Rule {
     /// Reads `KIND:PATTERN` with `read`, `write`, `execute` or `network`; `execute@FOLDER:PATTERN` for commands in a
     /// folder.
     ///
-    /// Paths are matched as globs: a relative pattern against the path inside the workspace, one that starts with
-    /// `/` against the absolute path, one that starts with `**` against both. A rule that asks or denies also holds for
-    /// all that lies below a folder which it matches. A rule that allows writing covers git's own files only where its
+    /// Paths are matched as globs: a relative pattern against the path inside the workspace, one that starts with `/`
+    /// against the absolute path, one that starts with `**` against both. A rule that asks or denies also holds for all
+    /// that is below a folder which it matches. A rule that allows writing covers git's own files only where its
     /// pattern names `.git`.
     ///
     /// A command is matched word for word; a `*` at the end stands for any further words, and a command with anything
@@ -148,8 +148,8 @@ impl Rule {
     /// those of paths; `.` is the workspace's root. Without one, a rule that allows means the workspace's root, and any
     /// other rule means every folder. No rule allows a command in a folder outside of the workspace.
     ///
-    /// Where there are `only` rules about commands, each command of a line (`a && b | c`) must be matched by one of
-    /// them, and a line that cannot be taken apart is not.
+    /// If there are `only` rules about commands, each command of a line (`a && b | c`) must be matched by one of them,
+    /// and a line that cannot be taken apart is not.
     pub fn parse(ruling: Ruling, rule: &str) -> Result<Self, BadRule> {
         let bad = |why: String| BadRule { rule: rule.to_owned(), why };
         let (kind, pattern) = rule.split_once(':').ok_or_else(|| bad("there is no `:`".into()))?;
@@ -196,8 +196,8 @@ impl Rule {
         }
     }
 
-    /// Of a rule about commands: whether `command`, which is a part of the line that `execution` runs, may be what it is
-    /// about. What leads to another folder leads to any.
+    /// For a rule about commands: whether it may apply to `command`, a part of the line that `execution` runs. A
+    /// command that changes the folder may run in any folder.
     pub(super) fn may_match(
         &self,
         command: &haft_shell::Command,
@@ -219,7 +219,7 @@ impl Rule {
         }
     }
 
-    /// Of a rule that denies or asks about commands: whether it holds for what cannot be read as commands.
+    /// For a rule that denies or asks about commands: whether it applies to a line that cannot be parsed.
     pub(super) fn holds_unread(&self, text: Option<&str>) -> bool {
         let Pattern::Execute { words, .. } = &self.pattern else { return false };
         let own: Vec<&str> = words.words.split(' ').filter(|word| !word.is_empty()).collect();
@@ -227,7 +227,7 @@ impl Rule {
             && text.is_none_or(|text| Runs::mentions(text, &own))
     }
 
-    /// Of an `only` rule: whether it is about effects like this one.
+    /// For an `only` rule: whether it limits effects of this kind.
     pub(super) fn limits(&self, effect: &Effect) -> bool {
         let is_alike = match effect {
             Effect::Execute(_) => matches!(self.pattern, Pattern::Execute { .. }),
@@ -237,9 +237,9 @@ impl Rule {
         self.ruling == Ruling::Only && is_alike
     }
 
-    /// Of a rule that asks or denies about paths of the workspace: the same rule about what the path before its first sign
-    /// leads to, if a link is part of that path, and about what each link leads to that lies below it and that the rule
-    /// names. What begins with `**/` is looked for in the workspace's root.
+    /// For a rule that asks or denies about paths of the workspace: copies of the rule for the targets of links. These
+    /// are the links in the path before its first glob sign, and the links below that path which the rule matches. For
+    /// a rule that begins with `**/` that path is the workspace's root.
     pub(super) fn through_links(&self, workspace: &Path, links: Links<'_>) -> Vec<Self> {
         let (Pattern::Read(glob) | Pattern::Write { glob, .. }) = &self.pattern else { return Vec::new() };
         let pattern = glob.glob.glob();
@@ -250,7 +250,7 @@ impl Rule {
         if self.ruling == Ruling::Allow || literal.is_empty() || !path.starts_with(workspace) {
             return Vec::new();
         }
-        // What the workspace lies in is no part of a folder of it, although a link leads there.
+        // What the workspace is in is no part of a folder of it, although a link leads there.
         let is_meant = |place: &Path, link: &Path| place != link && !workspace.starts_with(place);
         let mut passed = (links.follow)(&path);
         let end = passed.pop().unwrap_or_else(|| path.clone());
@@ -276,7 +276,7 @@ impl Rule {
         globset::escape(&path.to_string_lossy())
     }
 
-    /// The same rule about `path`, with `rest` of its pattern behind it.
+    /// Copies the rule for `path`, followed by `rest` of its pattern.
     fn about(&self, path: &Path, rest: &str) -> Option<Self> {
         let glob = glob(&(Self::escape(path) + rest)).ok()?;
         let pattern = match &self.pattern {
@@ -292,7 +292,7 @@ impl Rule {
         matches!(&self.pattern, Pattern::Read(glob) if self.matches_path(glob, path, workspace))
     }
 
-    /// Whether it is about paths, and about reading or writing as `effect` is.
+    /// Whether the rule is about paths, and about the same of reading and writing as `effect`.
     pub(super) fn is_about_paths_like(&self, effect: &Effect) -> bool {
         matches!(
             (&self.pattern, effect),
@@ -383,7 +383,7 @@ pub fn server_call(command: &str) -> Cow<'_, str> {
     let mut words = 0;
     let cleaned = named.chars().map(|c| {
         words += usize::from(c == ' ');
-        // Behind the server and the tool stands the fingerprint.
+        // The fingerprint follows the server and the tool.
         if words > 1 || fits(c) { c } else { '_' }
     });
     Cow::Owned(format!("mcp:{}", cleaned.collect::<String>()))
@@ -413,7 +413,7 @@ fn squeeze(words: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Only words that every shell takes as they are: one program, no expansion, no assignment.
+/// Whether every shell takes the words unchanged: one program, no expansion, no assignment.
 fn is_plain(command: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || " \t_-./,:@%+".contains(c);
     command.chars().all(plain)

@@ -1,7 +1,7 @@
 //! Recognizes secrets by their looks, whatever the name of their variable.
 
-/// How the keys of well-known services begin, and how long one is at least. From their documentation, and from what
-/// GitHub's secret scanning lists, 2026-11.
+/// How the keys of well-known services begin, and their minimum length in bytes. From their documentation, and from
+/// what GitHub's secret scanning lists, 2026-11.
 const KEY_PREFIXES: [(&str, usize); 42] = [
     ("AGE-SECRET-KEY-", 30), // age
     ("AIza", 35),            // Google
@@ -100,7 +100,7 @@ fn has_password(value: &str) -> bool {
     })
 }
 
-/// Whether `user:password@` stands at its beginning. People write passwords as they are, with any sign in them.
+/// Whether the text begins with `user:password@`. People write passwords as they are, with any sign in them.
 fn is_behind_colon(rest: &str) -> bool {
     let word = rest.split([' ', '"', '\'', '\n']).next().unwrap_or_default();
     let Some((before, _)) = word.rsplit_once('@') else { return false };
@@ -144,7 +144,7 @@ fn is_bot_token(word: &str) -> bool {
     })
 }
 
-/// Whether a name like `password` stands there as a word of its own, with a value behind its `=`.
+/// Whether the text holds a name such as `password`, as a word of its own, with a value after its `=`.
 fn assigns(lower: &str) -> bool {
     lower.match_indices('=').any(|(sign, _)| {
         let behind = &lower[sign + 1..];

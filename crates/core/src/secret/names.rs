@@ -44,14 +44,14 @@ const SECRET_SUFFIXES: [&str; 12] = [
     "TOKEN",
 ];
 
-/// Words that mean a secret, but for what comes behind.
+/// Words that mean a secret, but for what follows.
 const USUALLY_SECRET_WORDS: [&str; 7] = ["AUTH", "KEY", "KEYS", "PASS", "PAT", "PWD", "TOKENS"];
 
 /// `SSH_KEY_PATH` is not a key.
 const NOT_SECRET_SUFFIXES: [&str; 12] =
     ["COUNT", "DIR", "FILE", "FORMAT", "ID", "LENGTH", "METHOD", "MODE", "NAME", "PATH", "SIZE", "TYPE"];
 
-/// By a name of its own, or by one of the words of which it is made.
+/// Whether the variable's whole name, or a word in it, is that of a secret.
 pub(super) fn is_secret(name: &str, value: &str) -> bool {
     let name = name.to_ascii_uppercase();
     if HANDLE_NAMES.contains(&name.as_str())

@@ -22,20 +22,21 @@ pub struct Access {
 const IDEMPOTENCY_KEY: &str = "HAFT_IDEMPOTENCY_KEY";
 
 impl Access {
-    /// The same for a call that sends the item `item` of the outbox.
+    /// Marks the call as one that sends the item `item` of the outbox.
     pub fn with_idempotency_key(self, item: &str) -> Self {
         let key = (IDEMPOTENCY_KEY.to_owned(), format!("haft-{item}"));
         let environment = self.environment.iter().cloned().chain([key]).collect();
         Self { environment, ..self }
     }
 
-    /// The same, and output shows none of these values either.
+    /// Also hides these values in output.
     pub fn hiding(self, values: impl IntoIterator<Item = String>) -> Self {
         let known = self.secrets.values();
         Self { secrets: Secrets::new(known.iter().cloned().chain(values), []), ..self }
     }
 
-    /// By what a server knows a second attempt of this call; `None` if a person did not let it out of the outbox.
+    /// The key by which a server recognizes a second attempt of this call; `None` if the call sends no item of the
+    /// outbox.
     pub fn idempotency_key(&self) -> Option<&str> {
         let found = self.environment.iter().find(|(name, _)| name == IDEMPOTENCY_KEY);
         found.map(|(_, key)| key.as_str())
@@ -76,11 +77,11 @@ const GIT_VARIABLES: [&str; 6] =
 
 /// What a variable is to commands.
 enum Use {
-    /// They get it.
+    /// Commands get the variable.
     Passed,
     /// A proxy, which they get without its user name and password.
     Stripped(String),
-    /// They do not get it.
+    /// Commands do not get the variable.
     Hidden,
 }
 
@@ -117,7 +118,7 @@ impl AccessRules {
     }
 
     fn use_of(&self, name: &str, value: &str) -> Use {
-        // Where this process was itself started for a call, what it starts belongs to that call, too.
+        // If this process was itself started for a call, what it starts belongs to that call, too.
         if name == self.mark {
             return Use::Passed;
         }

@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 /// Other names of a tool and of its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aliases {
-    /// Of the tool.
+    /// Other names of the tool.
     pub names: &'static [&'static str],
-    /// Of parameters, at any depth: the name in the schema, then its other names.
+    /// Other names of parameters, at any depth: the name in the schema, then its aliases.
     pub parameters: &'static [(&'static str, &'static [&'static str])],
 }
 
@@ -16,7 +16,7 @@ impl Aliases {
     /// No other names.
     pub const NONE: Self = Self { names: &[], parameters: &[] };
 
-    /// `value` with the names of `schema`. Where a name is given by itself too, its other name stays, to be reported.
+    /// `value` with the names of `schema`. If a name is given by itself too, its other name stays, to be reported.
     pub(crate) fn rename(&self, value: Value, schema: &Value) -> Value {
         match value {
             Value::Object(object) => Value::Object(self.rename_in(object, schema.get("properties"))),

@@ -26,14 +26,14 @@ impl fmt::Display for TaskId {
 /// What a job does. Dropped, it ends and leaves nothing behind.
 pub type TaskWork = BoxFuture<'static, Result<ToolOutput, ToolError>>;
 
-/// The jobs of a session. When one ends, the session hears of it as if a person had spoken.
+/// The jobs of a session. When one ends, the session gets its result like a prompt.
 pub trait BackgroundTasks: Send + Sync {
     /// Starts `work`, in the real workspace. What it prints goes to `output`. The session owns the work and ends it
     /// when it closes.
     fn start(&self, title: String, work: TaskWork, output: TaskOutput) -> TaskId;
     /// Starts `work` in `view`, which is that of its call. What it changes there is settled once it has ended well.
     fn start_in(&self, view: Arc<dyn View>, title: String, work: TaskWork, output: TaskOutput) -> TaskId;
-    /// Those that run, and those that ended in this process, oldest first.
+    /// Tasks that run, and tasks that ended in this process, oldest first.
     fn all(&self) -> Vec<TaskState>;
     /// Returns when the job has ended, and after `limit` at the latest.
     fn wait<'a>(&'a self, job: &TaskId, limit: Duration) -> BoxFuture<'a, ()>;
@@ -41,7 +41,7 @@ pub trait BackgroundTasks: Send + Sync {
     fn stop(&self, job: &TaskId) -> bool;
 }
 
-/// Nothing outlives its call: what is started is dropped at once.
+/// No background tasks: a task that is started is dropped at once.
 pub struct NoBackgroundTasks;
 
 impl BackgroundTasks for NoBackgroundTasks {
@@ -65,7 +65,7 @@ impl BackgroundTasks for NoBackgroundTasks {
 /// What is known of a job.
 #[derive(Clone, Debug)]
 pub struct TaskState {
-    /// Its name.
+    /// ID of the task.
     pub id: TaskId,
     /// What it does, in a few words.
     pub title: String,

@@ -7,20 +7,20 @@ use std::path::PathBuf;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sandbox {
-    /// They run as the person's own would, and are asked about before.
+    /// Commands run like the user's own, and need an approval first.
     Off,
-    /// They are where the system lets it.
+    /// Commands are confined if the system supports it.
     #[default]
     Auto,
-    /// They are, or nothing starts.
+    /// Commands are confined, or do not start.
     Require,
 }
 
 impl Sandbox {
-    /// From the widest to the strictest.
+    /// All values, from the widest to the strictest.
     pub const ALL: [Self; 3] = [Self::Off, Self::Auto, Self::Require];
 
-    /// As configuration files and options write it.
+    /// The value as configuration files and options write it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -30,18 +30,18 @@ impl Sandbox {
     }
 }
 
-/// A process sees the file system of this machine, read-only, but for what is said here. It has processes, shared
+/// A process sees the file system of this machine, read-only, except as the fields specify. It has processes, shared
 /// memory and, where [`Confinement::reach`] does not say otherwise, a network of its own; and no rights beyond those of
 /// its user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confinement {
     /// The one folder of the person's that it may change. Absolute, links followed.
     pub workspace: PathBuf,
-    /// What it finds there.
+    /// How the process sees the workspace.
     pub finds: WorkspaceMount,
     /// What it sees as `/tmp`. The folder exists.
     pub tmp: PathBuf,
-    /// How it finds that folder.
+    /// How the process sees that folder.
     pub finds_tmp: WorkspaceMount,
     /// How it sees the rest of the machine.
     pub outside: Outside,
@@ -53,7 +53,7 @@ pub struct Confinement {
     pub hidden: Vec<PathBuf>,
     /// What it reaches over the network.
     pub reach: Reach,
-    /// Whether hosts that it may reach by name may lie in private networks.
+    /// Whether hosts that it may reach by name may be in private networks.
     pub private_hosts: bool,
     /// What it may use of the machine.
     pub limits: ProcessLimits,
@@ -82,7 +82,8 @@ impl Default for ProcessLimits {
 pub enum Outside {
     /// Through overlays: it cannot connect to the Unix sockets of other programs.
     Overlays,
-    /// As they are, for systems that refuse such overlays: it cannot make Unix sockets, but for pairs of connected ones.
+    /// The folders themselves, for systems that refuse such overlays: the command cannot create Unix sockets, except
+    /// connected pairs.
     Bound,
 }
 
@@ -95,7 +96,7 @@ pub enum WorkspaceMount {
     ReadOnly,
     /// The workspace below an overlay: what it changes lies elsewhere.
     Overlay(Overlay),
-    /// A copy of the workspace, which lies here.
+    /// A copy of the workspace, which is here.
     Copy(PathBuf),
 }
 

@@ -85,8 +85,8 @@ impl DiagnosticsChange {
         if parts.is_empty() { "adds no errors or warnings".to_owned() } else { parts.join(", ") }
     }
 
-    /// One line for each diagnostic, what is added first: `+ src/a.py:3: error: "x" is not defined`. After `most` lines, one
-    /// that counts the rest.
+    /// One line for each diagnostic, what is added first: `+ src/a.py:3: error: "x" is not defined`. After `most`
+    /// lines, a line counts the rest.
     pub fn lines(&self, most: usize) -> Vec<String> {
         let signed = |sign: &'static str| move |diagnostic: &Diagnostic| format!("{sign} {diagnostic}");
         let all = self.added.iter().map(signed("+")).chain(self.removed.iter().map(signed("-")));

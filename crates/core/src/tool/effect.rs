@@ -57,7 +57,7 @@ impl Effect {
         }
     }
 
-    /// Returns the same effect, of a process that goes on when its call has ended.
+    /// Returns the same effect, of a process that continues when its call has ended.
     pub fn lasting(self) -> Self {
         match self {
             Self::Execute(execution) => Self::Execute(Execution { lasting: true, ..execution }),
@@ -76,7 +76,7 @@ impl Effect {
 }
 
 impl fmt::Display for Effect {
-    /// As policy rules are written: `write:src/main.rs`, `execute@crates/core:cargo test`.
+    /// Writes the effect like a policy rule: `write:src/main.rs`, `execute@crates/core:cargo test`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read(path) => write!(f, "read:{}", path.display()),
@@ -94,22 +94,22 @@ impl fmt::Display for Effect {
 
 /// A command line and the folder in which it starts.
 ///
-/// As JSON a text where the folder is the workspace's root and nothing more is to be said, else
+/// As JSON, a text if the folder is the workspace's root and all other fields have their defaults, otherwise
 /// `{"command":…,"folder":…,"confined":…,"network":…,"lasting":…,"read_only":…}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "ExecutionForm", into = "ExecutionForm")]
 pub struct Execution {
     /// The command line.
     pub command: String,
-    /// Absolute, or relative to the workspace; empty for the workspace's root. Where it names a file, the folder of
-    /// that file is meant. The engine makes it relative where it lies inside the workspace.
+    /// Absolute, or relative to the workspace; empty for the workspace's root. If it names a file, the folder of that
+    /// file is meant. The engine makes it relative where it lies inside the workspace.
     pub folder: PathBuf,
     /// Whether its process is started with [`Access::confinement`], so that it can do no more than that says.
     pub confined: bool,
-    /// Of a confined one, whether it has the network of this machine.
+    /// For a confined command, whether it has the network of this machine.
     pub network: bool,
-    /// Whether it goes on when its call has ended. One that is not confined works in the real workspace, and has what
-    /// the system can give it of [`Access::confinement`] otherwise.
+    /// Whether it continues after its call has ended. If it is not confined, it works in the real workspace, with
+    /// whatever the system supports of [`Access::confinement`].
     pub lasting: bool,
     /// Whether the user trusts it to change nothing: the tool of an MCP server with `trust_hints` that says so.
     pub read_only: bool,

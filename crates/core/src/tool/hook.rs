@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// Hears what happens in a session, and may object.
 ///
-/// The engine asks at each [`Moment`] and records what is said with the fact it belongs to, so that a session that is
+/// The engine asks at each [`Moment`] and records the answer with the fact it belongs to, so that a session that is
 /// opened again does not ask twice. A hook that cannot be asked answers for itself: one that guards says
 /// [`Hooked::deny`].
 pub trait Hooks: Send + Sync {
@@ -30,15 +30,15 @@ pub enum Moment<'a> {
         call: &'a ToolCall,
         /// Files that the call declared to write, absolute.
         writes: &'a [PathBuf],
-        /// As the model is going to read it.
+        /// Result as the model is going to read it.
         result: &'a ToolResult,
     },
     /// A person spoke. Context goes into the prompt; a prompt that is denied never reaches the model.
     TurnStarts {
-        /// Its text.
+        /// Text of the prompt.
         prompt: &'a str,
     },
-    /// A turn is over. Nothing that is said is heard.
+    /// A turn is over. Answers of the hook are ignored.
     TurnEnds {
         /// How.
         outcome: Outcome,

@@ -7,14 +7,14 @@ use std::fmt;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Network {
-    /// Nothing, without a question.
+    /// No access, without a question.
     Off,
-    /// Nothing, unless a call asks for it and may have it.
+    /// No access, unless a call asks for it and the user allows it.
     #[default]
     Ask,
     /// These hosts, without a question, and no others.
     Hosts(Vec<Host>),
-    /// That of this machine. Such a command is asked about like one that is not confined.
+    /// The network of this machine. Such a command needs approval like one that is not confined.
     On,
 }
 
@@ -35,7 +35,7 @@ impl Network {
         }
     }
 
-    /// The same, and no more than `limit` allows.
+    /// Limits the access to what `limit` allows.
     #[must_use]
     pub fn within(self, limit: &Self) -> Self {
         match (self, limit) {
@@ -71,7 +71,7 @@ impl Network {
 }
 
 impl fmt::Display for Network {
-    /// As [`Network::parse`] reads it.
+    /// Writes the form that [`Network::parse`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Off => f.write_str("off"),

@@ -13,7 +13,7 @@ pub struct Presentation {
     pub name: Option<String>,
     /// Description in place of the tool's own.
     pub description: Option<String>,
-    /// Maps the original name of each parameter to the name that the model is told. Only listed parameters are shown, in
+    /// Maps the original name of each parameter to the name that the model is told. Shows only listed parameters, in
     /// this order; an empty table shows all under their original names. Hidden parameters may be listed, too.
     #[schemars(with = "std::collections::BTreeMap<String, String>")]
     pub parameters: IndexMap<String, String>,

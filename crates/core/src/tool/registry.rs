@@ -24,7 +24,7 @@ pub struct Registered {
     pub tool: Arc<dyn AnyTool>,
     /// Made when it is first called: most tools never are.
     schema: Arc<OnceLock<Schema>>,
-    /// The same for the types that models were shown.
+    /// The schema of the types as models were shown them.
     told_types: Arc<OnceLock<Schema>>,
     offer: Offer,
     /// What models are shown, if that is not what the tool says.
@@ -32,14 +32,14 @@ pub struct Registered {
     presentation: Arc<Presentation>,
 }
 
-/// Who may call a tool.
+/// Which agents may call a tool.
 #[derive(Clone, Copy, PartialEq)]
 enum Offer {
     /// Models are shown it.
     Visible,
     /// Models are not shown it, but may call it all the same.
     Hidden,
-    /// Not callable: as if there were no such tool.
+    /// It cannot be called, as if there were no such tool.
     Disabled,
 }
 
@@ -208,7 +208,7 @@ impl Registry {
         self.offering_or(names, Offer::Hidden)
     }
 
-    /// As [`Registry::offering`], but the others cannot be called until an agent's definition names them.
+    /// Like [`Registry::offering`], but the others cannot be called until an agent's definition names them.
     pub fn offering_only<S: AsRef<str>>(self, names: &[S]) -> Self {
         self.offering_or(names, Offer::Disabled)
     }
@@ -232,8 +232,9 @@ impl Registry {
         self
     }
 
-    /// Returns the tool of this name; else of this name in another case or with blanks around it; else the
-    /// one that is called so elsewhere.
+    /// Returns the tool with this name; otherwise the one with this name in another case or surrounded by blanks;
+    /// otherwise the one that other products call by this name; otherwise any of these for the name without what gpt-oss and
+    /// others add to it.
     pub fn get(&self, name: &str) -> Option<&Registered> {
         self.any(name).filter(|registered| registered.offer != Offer::Disabled)
     }
@@ -322,7 +323,7 @@ impl Registry {
     }
 }
 
-/// The parts of a hint that name none of these in backticks; nothing where each does.
+/// The parts of a hint that name none of these in backticks; `None` if each does.
 fn without(hint: &str, names: &[&str]) -> Option<String> {
     let is_told = |part: &&str| {
         let quoted = part.split('`').skip(1).step_by(2);

@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Render {
-    /// Of results.
+    /// Wording of results.
     pub result: Wording,
-    /// Of errors.
+    /// Wording of errors.
     pub error: ErrorWording,
     /// Other names of named fields; an empty one leaves the field out.
     pub fields: IndexMap<String, String>,
-    /// Titles of results, by tool; else what people see, or the tool's name.
+    /// Titles of results, by tool. The title of any other tool is what people see of the result, or its name.
     pub titles: IndexMap<String, String>,
     /// What a program gets that makes a call itself (`haft tools call`).
     pub object: ResultObject,
@@ -39,7 +39,7 @@ pub enum Wording {
     /// The tool's own text.
     #[default]
     Text,
-    /// The named fields as JSON, indented by two, where they say all of the result; else the tool's own text.
+    /// The named fields as JSON, indented by two, if they hold the whole result; otherwise the tool's own text.
     Fields,
     /// `{"success":true,"error":"",…}` with the named fields beside it, and `content` where they do not say all; an error as
     /// `{"success":false,"error":…,"error_type":…,"suggestion":…}`.
@@ -48,7 +48,7 @@ pub enum Wording {
     Titled,
 }
 
-/// What the model reads of an error. `hint: HINT` stands on a line of its own, where the result has no field for it.
+/// What the model reads of an error. `hint: HINT` is on a line of its own, where the result has no field for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorWording {
@@ -150,7 +150,7 @@ impl Render {
         Value::Object(named.filter(|(name, _)| !name.is_empty()).collect())
     }
 
-    /// What people see of the result, in one line; else the tool's name.
+    /// What people see of the result, in one line; otherwise the tool's name.
     fn title(&self, call: &ToolCall, shown: &Shown) -> String {
         match (self.titles.get(&call.name), shown) {
             (Some(title), _) => title.clone(),
@@ -198,7 +198,7 @@ fn written(name: &str, arguments: &Value) -> String {
     format!("{name}({})", shown.collect::<Vec<_>>().join(", "))
 }
 
-/// `message` with the names of its first line bare: `` `files[0].name` is required `` without the backticks. What stands
+/// `message` with the names of its first line bare: `` `files[0].name` is required `` without the backticks. The text
 /// below that line is output, and stays as it is.
 fn without_backticks(message: &str) -> String {
     let end = message.find('\n').unwrap_or(message.len());

@@ -31,7 +31,7 @@ pub enum Report {
 /// How a command ended. Recognized by the field `exit_code`, which may be `null`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandRun {
-    /// As a shell says it: 128 plus the signal that killed the command. `None` if it was stopped.
+    /// Exit code, as a shell reports it: 128 plus the signal that killed the command. `None` if it was stopped.
     pub exit_code: Option<i64>,
     /// The file with all that the command printed, if the result holds less.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,12 +72,12 @@ pub struct TestRun {
     pub failures: Vec<TestFailure>,
 }
 
-/// One test that failed.
+/// A test that failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestFailure {
     /// The name of the test, as its runner prints it.
     pub name: String,
-    /// The file that it stands in, if known.
+    /// The file that it is in, if known.
     #[serde(default)]
     pub file: Option<String>,
     /// The line of that file, counted from 1.
@@ -95,7 +95,7 @@ pub struct Plan {
     pub items: Vec<PlanStep>,
 }
 
-/// One step.
+/// A step of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanStep {
     /// What is to be done.
@@ -110,7 +110,7 @@ pub struct PlanStep {
 pub enum StepStatus {
     /// Not begun.
     Pending,
-    /// At work.
+    /// In progress.
     InProgress,
     /// Done.
     Done,
@@ -210,7 +210,7 @@ impl Plan {
         format!("{done} of {} done", self.items.len())
     }
 
-    /// Returns the step that is at work, else the next one; `None` if all are done.
+    /// Returns the current step, otherwise the next one; `None` if all are done.
     pub fn current(&self) -> Option<&PlanStep> {
         let with = |status| self.items.iter().find(|step| step.status == status);
         with(StepStatus::InProgress).or_else(|| with(StepStatus::Pending))

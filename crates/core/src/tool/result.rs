@@ -30,7 +30,7 @@ pub enum Shown {
     Preview,
     /// This text instead.
     Text(String),
-    /// Nothing.
+    /// No error.
     Nothing,
     /// This text, whole and in any case: it was written for the person.
     Message(String),
@@ -73,7 +73,7 @@ impl ToolOutput {
         Self { details: fields, is_in_details: true, ..self }
     }
 
-    /// Returns a result that says that the work goes on under this id.
+    /// Returns a result that says that the work continues under this id.
     pub fn running(job: TaskId) -> Self {
         Self::text(format!("Started as job {job}. Its end will be reported.")).going_on(job)
     }
@@ -102,13 +102,13 @@ const NOT_RUN_PREFIX: &str = "not run: ";
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {
-    /// Who can do something about it.
+    /// Who can fix the cause.
     pub kind: ToolErrorKind,
     /// What was tried, on what, and why it failed. Lower case, no full stop.
     pub message: String,
     /// What to do next.
     pub hint: Option<String>,
-    /// A call that would have been right: the tool's name and its arguments. It stands behind the hint.
+    /// A call that would have been right: the tool's name and its arguments. It follows the hint.
     pub example: Option<Box<(String, Value)>>,
     /// The error, or more about it, as named fields. `Null` for none.
     pub details: Value,
@@ -231,7 +231,7 @@ pub struct ToolResult {
     pub images: Vec<Image>,
     /// What people see.
     pub shown: Shown,
-    /// As named fields.
+    /// Details, as named fields.
     pub details: Value,
     /// Still running under this id.
     pub job: Option<TaskId>,
@@ -240,7 +240,7 @@ pub struct ToolResult {
 /// Why a call did not work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
-    /// Who can do something about it.
+    /// Who can fix the cause.
     #[serde(rename = "type")]
     pub kind: ToolErrorKind,
     /// What was tried, on what, and why it failed.
@@ -265,7 +265,7 @@ impl ToolResult {
             .is_some_and(|error| error.kind == ToolErrorKind::System && error.message == STOPPED)
     }
 
-    /// Of a call that no turn came to.
+    /// The result of a call that was not run, because its turn ended first.
     pub(crate) fn not_run() -> Self {
         let message = format!("{NOT_RUN_PREFIX}the turn ended first");
         let error = Failure { kind: ToolErrorKind::System, message: message.clone(), suggestion: None };

@@ -53,7 +53,7 @@ pub enum SamplingError {
 
 /// The model of the session that a call belongs to. It is asked only what a person has agreed to.
 pub trait Sampler: Send + Sync {
-    /// Returns the model, as `PROVIDER/MODEL`; `None` where a call has no model to ask.
+    /// Returns the model, as `PROVIDER/MODEL`; `None` if a call has no model to ask.
     fn model(&self) -> Option<&str>;
 
     /// Asks it. What that costs counts towards the budget and the cost of the turn. Dropped, the request is cancelled.

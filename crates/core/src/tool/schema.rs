@@ -24,17 +24,17 @@ pub use explain::nearest;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Validation {
-    /// As they came.
+    /// Checks arguments as they came, without coercion.
     Strict,
     /// After what small models get wrong is corrected if that is unambiguous: `"3"` for `3`, an object written as a
     /// string, `null` for "not given".
     #[default]
     Coerce,
-    /// Not at all, for tools that check by themselves.
+    /// Arguments are not checked: the tool checks them itself.
     Off,
 }
 
-/// One thing that is wrong with the arguments of a call.
+/// A mistake in the arguments of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// Where: names of parameters and places in arrays; empty for the arguments as a whole.
@@ -56,13 +56,13 @@ impl Schema {
         Self::with_known(parameters, Arc::default())
     }
 
-    /// As [`Schema::new`], where `parameters` may refer to these schemas by their URI. Others are never fetched: a
-    /// schema that refers to one cannot be used.
+    /// Like [`Schema::new`], where `parameters` may refer to these schemas by their URI. Other URIs are never fetched:
+    /// a schema that refers to one is invalid.
     pub fn with_known(parameters: Value, known: Arc<HashMap<String, Value>>) -> Self {
         Self { parameters, known, validator: OnceLock::new() }
     }
 
-    /// As it was given.
+    /// The schema as it was given.
     pub fn parameters(&self) -> &Value {
         &self.parameters
     }
@@ -88,7 +88,7 @@ impl Schema {
         self.problems_among(arguments, &self.parameters)
     }
 
-    /// The same, with the names of `told` for those that were probably meant: a schema of parameters.
+    /// Like [`Self::problems`]; suggestions for misspelled names are taken from `told`, a schema of parameters.
     pub(crate) fn problems_among(&self, arguments: &Value, told: &Value) -> Result<Vec<Problem>, ToolError> {
         let validator = self.validator().map_err(|error| {
             ToolError::new(ToolErrorKind::System, format!("the tool's own schema cannot be used: {error}"))

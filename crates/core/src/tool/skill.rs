@@ -4,12 +4,12 @@ use std::path::PathBuf;
 /// A folder with a file `SKILL.md`, as it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Skill {
-    /// What it is asked for by.
+    /// The name by which the model loads it.
     pub name: String,
     /// For which tasks it is, in a line or two.
     pub description: String,
-    /// The instructions: what stands below the header.
+    /// The instructions: the text below the header.
     pub text: String,
-    /// Where it lies, links followed. Other files in it may belong to it.
+    /// The folder that holds it, with links followed. Other files in it may belong to it.
     pub folder: PathBuf,
 }

@@ -21,8 +21,9 @@ pub trait ToolSource: Send + Sync {
         async { Ok(None) }.boxed()
     }
 
-    /// Returns what the end of `typed` can become, the text of a prompt up to the cursor, if it names something that this
-    /// source has; `None` if it does not, or if the source does not answer. A person waits for it, and goes on typing meanwhile.
+    /// Returns what the end of `typed` can become, the text of a prompt up to the cursor, if it names something that
+    /// this source has; `None` if it does not, or if the source does not answer. A person waits for it, and continues
+    /// typing meanwhile.
     fn complete<'a>(&'a self, _typed: &'a str) -> BoxFuture<'a, Option<Completions>> {
         async { None }.boxed()
     }
@@ -33,6 +34,6 @@ pub trait ToolSource: Send + Sync {
 pub struct Completions {
     /// Where the values begin in the text, in bytes.
     pub start: usize,
-    /// What can stand there.
+    /// What can be there.
     pub values: Vec<String>,
 }

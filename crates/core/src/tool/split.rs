@@ -14,7 +14,7 @@ pub struct SplitResult {
     pub silent: bool,
     /// Whether the call failed, or the tests did that it ran.
     pub is_error: bool,
-    /// Whether the work goes on, and its end will be reported.
+    /// Whether the work continues, and its end will be reported.
     #[serde(rename = "async")]
     pub is_async: bool,
 }

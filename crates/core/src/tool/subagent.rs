@@ -2,10 +2,10 @@
 use crate::{ToolError, ToolErrorKind, ToolOutput};
 use futures::future::BoxFuture;
 
-/// How the note begins that stands behind the answer of a subagent: which commands in the background ended with it.
+/// How the note begins that follows the answer of a subagent: which commands in the background ended with it.
 pub const ENDED_WITH_SUBAGENT: &str = "\n[ended with the subagent, unfinished: ";
 
-/// Who does a part of the work for a call.
+/// Starts subagents, which do a part of the work of a call.
 pub trait Subagents: Send + Sync {
     /// Lets the agent called `agent`, or one like the caller, do `task` from its beginning to its end. It is given
     /// nothing but the task. What it does is reported to `progress`; what came of it is its last answer. Dropped, it is

@@ -2,7 +2,7 @@
 use super::say;
 use crate::{Call, Problem, Said, Setting, ends::Json, tagged_calls::Shape};
 
-/// How a dialect is read: its delimiters, and what they mean. Of two that begin at the same place the longer one counts.
+/// How a dialect is read: its delimiters, and what they mean. If two begin at the same place, the longer one wins.
 pub(crate) struct Grammar {
     pub(crate) thoughts: &'static [Thought],
     pub(crate) blocks: &'static [Block],
@@ -10,8 +10,8 @@ pub(crate) struct Grammar {
     pub(crate) noise: &'static [&'static str],
     /// Delimiters around the blocks: left out where calls are looked for.
     pub(crate) frame: &'static [&'static str],
-    /// Delimiters around the blocks after which there is no more text. What stands there is told as a problem; it stays text
-    /// where the tools are known.
+    /// Delimiters around the blocks after which there is no more text. Text after these blocks is reported as a
+    /// problem; it stays text if the tools are known.
     pub(crate) hush: &'static [&'static str],
     /// Whether there is no more text after a block; as with `hush`.
     pub(crate) hush_after_blocks: bool,
@@ -21,14 +21,15 @@ pub(crate) struct Grammar {
     pub(crate) between: &'static [char],
     /// Whether text between two calls is a problem; behind the last one it is text.
     pub(crate) has_only_calls_between: bool,
-    /// Delimiters that mean nothing, and before which text behind a call is a problem: the model goes on before it has read
-    /// the result.
+    /// Delimiters that mean nothing, and before which text behind a call is a problem: the model continues before it
+    /// has read the result.
     pub(crate) turn_ends: &'static [&'static str],
     /// Whether a reply opens its thoughts no more than once.
     pub(crate) thinks_once: bool,
-    /// Whether the prompt has opened the thoughts unless it was told not to, and calls end them; a blank line stands between.
+    /// Whether the prompt has opened the thoughts unless it was told not to, and calls end them; a blank line is
+    /// between.
     pub(crate) thinks_by_default: bool,
-    /// A delimiter with which the prompt may end, so that it stands before the reply.
+    /// A delimiter with which the prompt may end, so that it is before the reply.
     pub(crate) prompted: &'static str,
     /// Marks that are blanks.
     pub(crate) blank_marks: &'static [(char, &'static str)],
@@ -87,9 +88,9 @@ impl Grammar {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum CutDelimiter {
     Text,
-    /// It is told as a problem where it has letters.
+    /// It is reported as a problem if it has letters.
     ProblemWithLetters,
-    /// It is told as a problem.
+    /// It is reported as a problem.
     Problem,
 }
 
@@ -112,7 +113,7 @@ pub(crate) struct Thought {
     pub(crate) first: bool,
     /// Delimiters that end them without being theirs.
     pub(crate) breaks: &'static [&'static str],
-    /// What they begin with, and is not part of them.
+    /// A label that thoughts begin with; it is left out.
     pub(crate) label: &'static str,
     /// Whether an opening delimiter in the prompt belongs to them.
     pub(crate) says_open: bool,
@@ -144,7 +145,7 @@ pub(crate) struct Block {
     pub(crate) stop: &'static [&'static str],
     /// Delimiters before the JSON that look like JSON.
     pub(crate) inner: &'static [&'static str],
-    /// What stands around its strings; empty: nothing that the search for its end must know.
+    /// The quote of its strings; empty if the search for the end need not know them.
     pub(crate) quote: &'static str,
     /// How its calls are written, where it has tags; then `read` is not asked.
     pub(crate) tags: Option<&'static Shape>,
@@ -174,7 +175,7 @@ impl Block {
         }
     }
 
-    /// A block of calls with tags for their parameters, which ends at the first of `close` that stands in no value.
+    /// A block of calls with tags for their parameters, which ends at the first of `close` that is in no value.
     pub(crate) const fn tagged(
         open: &'static str,
         shape: &'static Shape,
@@ -183,7 +184,7 @@ impl Block {
         Self { tags: Some(shape), ..Self::new(open, close, |_, _, _| {}) }
     }
 
-    /// One of these delimiters right behind it belongs to it.
+    /// Makes one of these delimiters, if it follows directly, a part of the block.
     pub(crate) const fn tail(self, tail: &'static [&'static str]) -> Self {
         Self { tail, ..self }
     }
@@ -203,7 +204,7 @@ pub(crate) struct Body<'a> {
     pub(crate) close: &'static str,
     /// Whether the reply ended within it.
     pub(crate) cut: bool,
-    /// Whether its JSON broke off, though the reply went on.
+    /// Whether its JSON broke off, though the reply continued.
     pub(crate) broken: bool,
 }
 
@@ -216,13 +217,13 @@ impl Body<'_> {
         }
     }
 
-    /// It stays text.
+    /// Keeps the block as text, and reports the problem.
     pub(crate) fn stays(&self, why: impl Into<Problem>, said: &mut Vec<Said>) {
         say(said, Said::Text, &format!("{}{}{}", self.open, self.text, self.close));
         said.push(Said::Problem(why.into()));
     }
 
-    /// It does not become text, but is told with the problem.
+    /// Drops the block's text, which is quoted in the problem.
     pub(crate) fn told(&self, why: impl Into<Problem>, said: &mut Vec<Said>) {
         let Problem { kind, text } = why.into();
         let text = format!("{text}: {}{}{}", self.open, self.text, self.close);

@@ -1,4 +1,5 @@
-//! Gemma 4 and FunctionGemma, as their chat templates write it. Strings stand between delimiters, other values stand bare:
+//! Gemma 4 and FunctionGemma, as their chat templates write it. Strings are between delimiters, other values stand
+//! bare:
 //!
 //! ```text
 //! <|channel>thought
@@ -39,7 +40,7 @@ pub(crate) static DIALECTS: [Dialect; 2] = [
         }),
     )
     .signs(&[&["<|tool_call>call:"]]),
-    // Every string stands in quotes: a bare value is a string only if the schema says so.
+    // Every string is in quotes: a bare value is a string only if the schema says so.
     Dialect::new(
         "functiongemma",
         &["functiongemma"],

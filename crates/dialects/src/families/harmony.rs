@@ -42,7 +42,7 @@ struct Harmony {
 }
 
 enum Within {
-    /// With its delimiters.
+    /// A header, with its delimiters.
     Header(Header),
     Body(Body),
     /// Between two messages.

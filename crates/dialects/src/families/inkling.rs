@@ -53,7 +53,8 @@ struct Inkling {
 }
 
 enum Within {
-    /// What may be the name of a tool, before the delimiter that says so. At the start `<|message_model|>` stands in the prompt.
+    /// Text that may be the name of a tool, until its delimiter comes. At the start, `<|message_model|>` was part of
+    /// the prompt.
     Name {
         name: String,
     },

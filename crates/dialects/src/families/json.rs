@@ -12,7 +12,7 @@
 //! Command R7B, A    <|START_ACTION|>[{"tool_call_id": "0", "tool_name": …, "parameters": {…}}]<|END_ACTION|>
 //! Command R+        Action: and a fence of JSON, in which the tool `directly_answer` means none
 //! Llama 3           {"name": …, "parameters": {…}} as the whole reply or after <|python_tag|>, with `;` between several
-//! xLAM              a list of such objects; Phi 4 mini and FireFunction 2 after the word `functools`
+//! xLAM              a list of such objects; Phi 4 mini and FireFunction 2 after the word `functools` or <|tool_call|>
 //! ```
 use crate::{
     Call, Dialect, Problem, Results, Said, Setting,

@@ -1,4 +1,4 @@
-//! MiniMax M3 (as its chat template shows it): arguments as a tree of tags. A token that no text contains stands before
+//! MiniMax M3 (as its chat template shows it): arguments as a tree of tags. A token that no text contains is before
 //! each tag, so that values need no escapes. Elements of an array are called `item`.
 //!
 //! ```text
@@ -57,7 +57,7 @@ fn calls(body: &str, setting: &Setting) -> Result<Vec<Call>, String> {
     }
 }
 
-/// As far as they can be read.
+/// Reads the arguments, as far as they are valid.
 fn arguments(inner: &str, schema: Schema<'_>) -> Map<String, Value> {
     let mut tree = Tree { text: inner, at: 0 };
     let mut arguments = Map::new();
@@ -74,11 +74,11 @@ struct Tree<'a> {
     at: usize,
 }
 
-/// What stands in an element.
+/// The text in an element.
 struct Content<'a> {
-    /// All of it, as it is written.
+    /// The content as it is written.
     raw: &'a str,
-    /// What is not in a child.
+    /// The text outside of child elements.
     text: String,
     children: Vec<(&'a str, Value)>,
 }

@@ -58,13 +58,13 @@ struct Muse {
 }
 
 enum Within {
-    /// At the start there is perhaps none.
+    /// In a header. A reply may begin without one.
     Header(Header),
     Text,
     Thoughts,
     /// For a recipient that is not here: the harness itself.
     Hidden,
-    /// Right behind `<|message|>`: blanks may stand before calls. Then it goes on with this.
+    /// Directly after `<|message|>`: blanks may come before calls. The reader continues in the state `then`.
     Opened {
         blanks: String,
         then: Box<Within>,
@@ -144,13 +144,13 @@ impl Machine for Muse {
     }
 }
 
-/// A message in which calls may come; without any it goes on with this.
+/// A message that may hold calls; if it holds none, the reader continues in `then`.
 fn opened(then: Within) -> Within {
     Within::Opened { blanks: String::new(), then: Box::new(then) }
 }
 
 impl Muse {
-    /// The header is whole. To a tool, calls may come behind blanks.
+    /// Ends the header. In a message to a tool, calls may follow after blanks.
     fn open(&mut self) {
         let Within::Header(Header { raw, .. }) = &self.within else { return };
         self.within = match recipient(raw) {

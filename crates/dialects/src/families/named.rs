@@ -149,7 +149,7 @@ const DEEPSEEK: Grammar = Grammar::new(&[DEEPSEEK_CALL]).noise(&["<｜end▁of�
     "<｜tool▁calls▁end｜>",
 ]);
 
-/// Says a call with the arguments that stand in `text`; of a reply that was cut off those that came. What cannot be read
+/// Says a call with the arguments that are in `text`; of a reply that was cut off those that came. What cannot be read
 /// stays text.
 fn say_call(name: &str, text: &str, body: &Body<'_>, said: &mut Vec<Said>) {
     match mended(text) {
@@ -181,12 +181,12 @@ fn kimi(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
     let bare = |name: &'_ str| name.len() - name.strip_prefix("functions.").unwrap_or(name).len();
     let numbered =
         id.rsplit_once(':').filter(|(_, number)| is_number(number)).map(|(name, _)| &name[bare(name)..]);
-    // Who forgets the number still names a tool.
+    // A model that forgets the number still names a tool.
     let unnumbered = Some(&id[bare(id)..]).filter(|name| setting.tool(name).is_some());
     let Some(name) = numbered.filter(|name| !name.is_empty()).or(unnumbered) else {
         return body.told("a call must be named `functions.NAME:NUMBER`", said);
     };
-    // What was cut off is said as far as it came.
+    // A call that was cut off is passed on as far as it came.
     let arguments = mended(arguments).map_or(arguments.to_owned(), |arguments| arguments.to_string());
     said.push(Said::Call(Call { id: id.into(), ..Call::new(name, arguments) }));
 }
@@ -213,7 +213,7 @@ fn mistral(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
     }
 }
 
-/// What is wrong in a list does not spoil the rest of it.
+/// Reads a list of calls. A wrong item does not spoil the others.
 fn list(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
     let items = match mended(body.text) {
         Ok(Value::Array(items)) => items,
@@ -258,7 +258,7 @@ fn lines(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
         return body.stays("after `>>>` a name and an object must come", said);
     }
     let mut values = Deserializer::from_str(arguments).into_iter::<Map<String, Value>>();
-    // What comes behind the object is text again.
+    // What follows the object is text again.
     if let Some(Ok(object)) = values.next() {
         said.push(Said::Call(Call::new(name, Value::Object(object))));
         return say(said, Said::Text, &arguments[values.byte_offset()..]);

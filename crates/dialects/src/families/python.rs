@@ -7,6 +7,8 @@
 //! <function_calls>look(path='a.txt')
 //! add(x=1)</function_calls>
 //! ```
+//!
+//! Gemma 3 writes them in a fence with the word `tool_code`.
 use crate::{
     Call, Dialect, Problem, Said, Setting,
     blocks::{Block, Body, Grammar, Json},
@@ -67,7 +69,7 @@ pub(crate) static DIALECTS: [Dialect; 4] = [
     ),
 ];
 
-/// Of calls that were cut off none is read.
+/// Reads a list of calls only if it is complete.
 fn whole(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
     match body.cut {
         true => body.stays(Problem::cut_off("the end of a call"), said),

@@ -295,7 +295,7 @@ pub(crate) static DIALECTS: [Dialect; 23] = [
     ),
 ];
 
-/// With the value on lines of its own.
+/// Parameters whose value is on lines of its own.
 const ON_LINES: Writing = Writing::elements(
     ["<tool_call>\n<function=", ">\n", "</function>\n</tool_call>"],
     ["<parameter=", ">\n", "\n</parameter>\n"],
@@ -319,7 +319,7 @@ const fn functions(shape: &'static Shape) -> [Block; 2] {
     ]
 }
 
-/// With a line for each part; newer models leave out the line breaks.
+/// Keys and values on a line each; newer models leave out the line breaks.
 const KEY_ON_LINE: Writing = Writing::elements(
     ["<tool_call>", "\n", "</tool_call>"],
     ["<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>\n"],
@@ -373,7 +373,7 @@ static PARAM: Shape = Shape::new(named_tag!("function"), named_tag!("param")).wi
 });
 
 const DSML_NOISE: &[&str] = &["<｜end▁of▁sentence｜>"];
-/// The attribute says whether the value is a string; else it is JSON.
+/// The attribute says whether the value is a string; otherwise it is JSON.
 const DSML_WRITING: Elements = Elements {
     call: [
         "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"",

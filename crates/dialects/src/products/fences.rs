@@ -5,7 +5,7 @@ use crate::{Reader, Said, json_calls::JsonEnd, reply::without_endings, tokens::s
 pub(super) trait Blocks: Send {
     /// Whether a fence of this language may hold calls.
     fn fits(&self, language: &str) -> bool;
-    /// Whether what stands in the fence so far may be the beginning of calls. `None`: too early to say.
+    /// Whether the text in the fence so far may be the beginning of calls. `None`: too early to say.
     fn begins(&self, body: &str) -> Option<bool>;
     /// Whether a line that begins with this may be the beginning of calls without a fence.
     fn begins_bare(&self, _line: &str) -> Option<bool> {
@@ -15,7 +15,7 @@ pub(super) trait Blocks: Send {
     fn read(&mut self, body: &str, raw: &str) -> Option<Vec<Said>>;
 }
 
-/// So much is looked at before something counts as prose.
+/// Number of bytes after which undecided text counts as prose.
 const UNDECIDED: usize = 1_000;
 /// A line that opens or closes a fence is short.
 const LONGEST_FENCE: usize = 100;
@@ -39,12 +39,12 @@ struct Fences<B> {
 struct Held {
     /// How many ticks close it; none: it is a bare object.
     ticks: usize,
-    /// All of it so far.
+    /// The fence so far, as it was written.
     raw: String,
     /// Where its body begins.
     opening: usize,
     end: JsonEnd,
-    /// Whether it is meant as calls.
+    /// Whether it is known to hold calls.
     decided: bool,
 }
 
@@ -182,7 +182,7 @@ impl Held {
     }
 }
 
-/// As much of a text as is looked at to decide.
+/// The part of a text that is needed to decide.
 fn head(text: &str) -> &str {
     &text[..text.floor_char_boundary(UNDECIDED)]
 }

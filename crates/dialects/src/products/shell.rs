@@ -67,7 +67,7 @@ impl Blocks for Shell {
 impl Shell {
     fn call(&self, command: &Command<'_>) -> Result<Call, String> {
         let words = match &command.words {
-            // Its command is not ours to split.
+            // The command of `bash` is not split into words.
             words if command.raw.starts_with("bash ") && (command.document.is_some() || words.is_err()) => {
                 vec!["bash"]
             }

@@ -138,7 +138,7 @@ impl Objects {
     }
 }
 
-/// What stands before a list of calls in the dialect `alfred`. Neither it nor the list is text for people.
+/// The text before a list of calls in the dialect `alfred`. Neither it nor the list is text for people.
 pub const SENTINEL: &str = "[TOOL_CALLS]";
 
 /// Reads the list behind [`SENTINEL`], and leaves the rest to another reader.
@@ -146,7 +146,7 @@ struct Sentinel {
     inner: Box<dyn Reader>,
     find: bool,
     list: Option<(String, JsonEnd)>,
-    /// Whether something stands before on the same line.
+    /// Whether something is before on the same line.
     is_in_line: bool,
 }
 

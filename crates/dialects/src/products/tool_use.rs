@@ -60,7 +60,7 @@ struct Element<'a> {
     inner: &'a str,
 }
 
-/// The element with which the text begins, and what comes behind it; `None`: there is nothing more.
+/// The element with which the text begins, and what follows it; `None`: there is nothing more.
 fn element(text: &str) -> Result<Option<(Element<'_>, &str)>, String> {
     let text = text.trim_start();
     if text.is_empty() {
@@ -81,7 +81,7 @@ fn closes(text: &str, name: &str) -> bool {
     text.strip_prefix(name).is_some_and(|rest| rest.starts_with('>'))
 }
 
-/// With the five delimiters that XML writes by name.
+/// Replaces the five entities that XML predefines.
 fn unescaped(text: &str) -> String {
     if !text.contains('&') {
         return text.to_owned();

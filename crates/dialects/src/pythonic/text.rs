@@ -73,7 +73,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What stands behind a backslash.
+    /// The text behind a backslash.
     fn escape(&mut self, content: &mut String) -> Result<(), Broken> {
         let start = self.at;
         let escaped = self.text[start..].chars().next().ok_or(Broken::Unfinished)?;
@@ -103,7 +103,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Returns the character whose code stands in the next `digits` digits.
+    /// Returns the character whose code is in the next `digits` digits.
     fn coded(&mut self, start: usize, digits: usize) -> Result<char, Broken> {
         let rest = &self.text[self.at..];
         let found = rest.bytes().take(digits).take_while(u8::is_ascii_hexdigit).count();

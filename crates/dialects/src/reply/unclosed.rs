@@ -4,10 +4,10 @@ use crate::{Reading, Said, Setting, delimiters::Delimiters, tokens::say};
 
 /// Thoughts as they come.
 pub(super) struct Unclosed {
-    /// What calls begin with; none where calls end the thoughts anyway.
+    /// What calls begin with; `None` if calls end the thoughts anyway.
     opens: Option<Delimiters>,
     held: String,
-    /// Whether what is held back begins with such a delimiter; else it may become one.
+    /// Whether the text that is held back begins with such a delimiter; otherwise it may be the beginning of one.
     is_begun: bool,
 }
 
@@ -42,8 +42,9 @@ impl Unclosed {
     }
 }
 
-/// What `thoughts` say as a reply, where they hold calls that are whole, and all of them can be run. What stands before the
-/// first of them was thought.
+/// Reads `thoughts` as a reply, if they hold whole calls that can all be run and end with them. The text before the first call
+/// stays thoughts. Some models forget to close their thoughts before they call; but those that continue behind a call only
+/// consider it.
 pub(super) fn calls(thoughts: &str, reading: Reading, setting: &Setting) -> Option<Vec<Said>> {
     if thoughts.is_empty() {
         return None;

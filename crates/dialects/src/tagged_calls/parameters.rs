@@ -25,7 +25,7 @@ impl Parameters<'_> {
         let options = self.shape.options;
         self.given += 1;
         let schema = self.schema.property(name);
-        // One parameter of this name holds them all.
+        // A parameter of this name holds all arguments.
         let wraps = WRAPPERS.contains(&name) && !schema.is_known();
         if options.declared && self.schema.lists_properties() && !schema.is_known() && !wraps {
             said.push(Said::problem(format!("there is no parameter `{name}`")));
@@ -83,7 +83,7 @@ fn value(options: TagOptions, text: &str, attributes: &str, allowed: Kinds) -> V
     }
 }
 
-/// What stands beside the name: `type="number"`, or `string="false"` for any JSON.
+/// The text beside the name: `type="number"`, or `string="false"` for any JSON.
 fn hint(attributes: &str) -> Option<Kinds> {
     let attribute = |name: &str| attributes.split_once(name)?.1.split(['"', '<']).next();
     match (attribute("string=\""), attribute("type=\"").or_else(|| attribute("arg_type>"))) {

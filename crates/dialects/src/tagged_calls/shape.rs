@@ -9,17 +9,17 @@ pub(crate) struct Shape {
     pub(crate) parameter: Tag,
     /// Whether the value has a tag of its own behind that of the key: the end of the parameter's head.
     pub(crate) is_keyed: bool,
-    /// What is special.
+    /// Options for what differs from the usual form.
     pub(crate) options: TagOptions,
 }
 
 impl Shape {
-    /// With elements for the parameters, and nothing special.
+    /// A shape with elements for the parameters and no further options.
     pub(crate) const fn new(call: Tag, parameter: Tag) -> Self {
         Self { call, parameter, is_keyed: false, options: TagOptions::PLAIN }
     }
 
-    /// With these options.
+    /// Sets the options.
     pub(crate) const fn with(self, options: TagOptions) -> Self {
         Self { options, ..self }
     }
@@ -51,7 +51,7 @@ pub(crate) use named_tag;
 /// How something with a name is written: `open`, name, one of `name_ends`, perhaps attributes, `head_end`; …, `close`.
 #[derive(Clone, Copy)]
 pub(crate) struct Tag {
-    /// What it begins with; nothing: it begins where the block does.
+    /// Opening delimiters; without any, it begins where the block does.
     pub(crate) opens: &'static [&'static str],
     /// What ends the name.
     pub(crate) name_ends: &'static [&'static str],
@@ -85,22 +85,22 @@ pub(crate) struct TagOptions {
     pub(crate) ignores_schema: bool,
     /// What opens a block is never only mentioned.
     pub(crate) is_certain: bool,
-    /// A string may stand in quotes.
+    /// A string may be in quotes.
     pub(crate) quoted: bool,
-    /// A value may stand in `<![CDATA[…]]>`.
+    /// A value may be in `<![CDATA[…]]>`.
     pub(crate) cdata: bool,
     /// Parameters count only if the schema lists them, and once.
     pub(crate) declared: bool,
     /// A call that was cut off is not said as text.
     pub(crate) silent_when_cut: bool,
-    /// Of a call that was cut off the beginning is said, where that is asked.
+    /// Whether the beginning of a call that was cut off is reported, if the reader's settings ask for it.
     pub(crate) says_beginnings: bool,
-    /// What may stand between the beginning of a block and the first call.
+    /// What may be between the beginning of a block and the first call.
     pub(crate) leads: &'static [&'static str],
 }
 
 impl TagOptions {
-    /// Nothing special.
+    /// The shape without any deviation.
     pub(crate) const PLAIN: Self = Self {
         on_lines: false,
         by_looks: false,
@@ -116,5 +116,5 @@ impl TagOptions {
     };
 }
 
-/// What stands around text in which tags are no tags.
+/// Delimiters of text in which tags are not read.
 pub(crate) const CDATA: (&str, &str) = ("<![CDATA[", "]]>");

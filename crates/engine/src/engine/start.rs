@@ -94,7 +94,7 @@ pub(super) fn start(
 /// Fewer entries are folded sooner than a thread is started.
 const PARALLEL_ENTRIES: usize = 10_000;
 
-/// Both at the same time, where there are many entries.
+/// Runs both, at the same time if there are many entries.
 fn beside<A: Send, B>(entries: usize, one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
     if entries < PARALLEL_ENTRIES {
         return (one(), other());
@@ -106,7 +106,7 @@ fn beside<A: Send, B>(entries: usize, one: impl FnOnce() -> A + Send, other: imp
     })
 }
 
-/// What the session works with. Its journal has been opened.
+/// Makes the context of a session whose journal is open.
 fn context(
     shared: &Arc<Shared>,
     id: &SessionId,
@@ -128,7 +128,7 @@ fn context(
     // The claims of a job are checked against what it did, since no person watches it.
     let is_job = SessionOpened::of(&entries).is_some_and(SessionOpened::is_job);
     let limits = bounds(setup, &agent, &model, caller.map(|caller| &caller.ceiling), is_job)?;
-    // And it works at any time of the day.
+    // A job also works at any time of the day.
     let limits = Limits { evidence: limits.evidence || is_job, waits: limits.waits || is_job, ..limits };
     let queue = PromptQueue::replay(&entries);
     let background = background(setup, &entries, &queue, sender);
@@ -163,7 +163,7 @@ fn background(
     // Weak: a task must not keep its session's mailbox alive.
     let (mailbox, queue) = (sender.downgrade(), queue.clone());
     let tell = move |fact| match fact {
-        // Its call is part of a turn, and the turn records it before its next round, however soon that comes.
+        // The call that starts a task is part of a turn, and the turn records this before its next round.
         Fact::TaskStarted { .. } => queue.push(fact, CommandTicket::none()),
         ended => {
             let message = SessionMessage::Job(ended);
@@ -255,7 +255,7 @@ fn options(setup: &Setup, attempt: Option<u32>) -> Map<String, Value> {
 /// How much warmer each attempt at a goal is than the one before. Up to 1, which all vendors take.
 const TEMPERATURE_STEP: f64 = 0.1;
 
-/// The model that the agent names, else the engine's.
+/// The model that the agent names, otherwise the engine's.
 fn model_of(setup: &Setup, agent: &Agent) -> Result<Model, EngineError> {
     let Some(spec) = &agent.model else { return Ok(setup.model.clone()) };
     let no_models = || Err("no models can be opened for agents here".to_owned());
@@ -286,7 +286,8 @@ fn bounds(
     Ok(limits)
 }
 
-/// An agent may be held shorter than the engine, never longer. Below another session its mode is what holds there.
+/// The permission of a session. An agent may be stricter than the engine, never wider. A session below another one begins
+/// with the widest mode of its agent, limited by the other session's.
 fn permission(setup: &Setup, agent: &Agent, above: Option<&Ceiling>, entries: &[Arc<Entry>]) -> Permission {
     let policy = &setup.policy;
     let most = setup.widest_mode();

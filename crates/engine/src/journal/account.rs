@@ -7,13 +7,13 @@ use std::{collections::BTreeMap, sync::Arc};
 pub struct Account {
     /// The largest first.
     pub rows: Vec<Row>,
-    /// As the servers counted.
+    /// Tokens, as the providers counted them.
     pub usage: Usage,
     /// In US dollars; `None` if the price is unknown.
     pub usd: Option<f64>,
 }
 
-/// One thing that tokens went to.
+/// A use of tokens.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// `system prompt`, `tool definitions`, `prompts`, `replies`, `results of NAME`, `written by the model`, `summaries`,
@@ -51,7 +51,7 @@ pub fn account(entries: &[Arc<Entry>], system: u64, tools: u64, price: Option<Pr
 struct Book {
     system: u64,
     tools: u64,
-    /// Of the model that is asked.
+    /// Price of the model that is asked.
     price: Option<Price>,
     /// Whether all prices are known so far.
     is_priced: bool,

@@ -108,7 +108,7 @@ fn lines(bytes: &[u8]) -> Vec<Line<'_>> {
     }
 }
 
-/// As many parts of whole lines.
+/// Splits `bytes` into this many parts of whole lines.
 fn parts(mut bytes: &[u8], number: usize) -> Vec<&[u8]> {
     let size = bytes.len() / number;
     let mut parts = Vec::new();
@@ -131,7 +131,7 @@ fn read_lines(mut bytes: &[u8]) -> Vec<Line<'_>> {
     lines
 }
 
-/// Behind the first line that ends at `from` or later.
+/// The position after the first line that ends at `from` or later.
 fn end_of_line(bytes: &[u8], from: usize) -> usize {
     let rest = bytes.get(from..).unwrap_or_default();
     memchr(b'\n', rest).map_or(bytes.len(), |at| from + at + 1)

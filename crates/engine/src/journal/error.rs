@@ -15,23 +15,23 @@ pub enum JournalError {
     /// More than one session.
     #[error("the ID `{beginning}` is ambiguous: {}", some(names))]
     Ambiguous {
-        /// As asked for.
+        /// The prefix that was asked for.
         beginning: String,
-        /// All that begin so, in the order of their making.
+        /// All sessions with this prefix, in the order in which they began.
         names: Vec<String>,
     },
     /// More than one session.
     #[error("several sessions are named `{name}`: {}", some(sessions))]
     SameName {
-        /// As asked for.
+        /// The name that was asked for.
         name: String,
         /// Their IDs, in the order of their making.
         sessions: Vec<String>,
     },
-    /// What is asked for is no name for a session.
+    /// The name is not valid for a session.
     #[error("cannot name a session `{name}`: {why}")]
     NoName {
-        /// As asked for.
+        /// The name that was asked for.
         name: String,
         /// What is wrong with it.
         why: &'static str,
@@ -59,7 +59,7 @@ pub enum JournalError {
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// Version of the journal.
         found: u32,
     },
     /// Not a journal at all.
@@ -70,7 +70,7 @@ pub enum JournalError {
         /// What was found instead.
         why: String,
     },
-    /// The disk said no. Nothing is taken as recorded.
+    /// Reading or writing failed. What was to be recorded does not count as recorded.
     #[error("cannot {action} the journal `{path}`: {source}")]
     Io {
         /// `create`, `open`, `read`, `write`, `sync`, `name` or `delete`.

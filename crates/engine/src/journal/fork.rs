@@ -28,11 +28,11 @@ impl Home {
         self.fork_as(new_session_id(), id, at, None)
     }
 
-    /// The same, where the new session gets the name `forked`, which [`new_session_id`] gave, and is one of this user of a
-    /// server.
+    /// Like [`Self::fork`]; the new session gets the name `forked`, which [`new_session_id`] returned, and belongs to
+    /// this user of a server.
     ///
     /// # Errors
-    /// Also fails where a session has the name.
+    /// Also fails if a session has this name.
     pub fn fork_as(
         &self,
         forked: SessionId,
@@ -60,7 +60,7 @@ impl Home {
     }
 }
 
-/// The same entries at the same places, but for the first one, which is the new session's own.
+/// The entries at the same positions, except for the first one, which is the new session's own.
 fn begun(
     taken: &[Arc<Entry>],
     forked: &SessionId,

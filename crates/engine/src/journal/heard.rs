@@ -2,7 +2,7 @@
 //! that falls behind gets [the rest](Heard::rest) of it.
 use haft_core::{Fact, Update};
 
-/// Updates in their order, those that go on from one another as one.
+/// Updates in their order, those that continue from one another as one.
 #[derive(Default)]
 pub(super) struct Heard {
     updates: Vec<Update>,
@@ -45,7 +45,7 @@ fn is_whole(fact: &Fact) -> bool {
     matches!(fact, Fact::Replied { .. } | Fact::ModelFailed { .. } | Fact::TurnEnded { .. })
 }
 
-/// Bytes of a text that may go on; 1 for other parts of a reply, 0 for what is no part of it.
+/// Bytes of a text that may continue; 1 for other parts of a reply, 0 for what is no part of it.
 fn weight(update: &Update) -> usize {
     match update {
         Update::Text { text } | Update::Thinking { text } | Update::ToolArguments { delta: text, .. } => {
@@ -70,7 +70,7 @@ fn behind(update: &Update, seen: usize) -> Update {
 }
 
 impl Heard {
-    /// Something was shown.
+    /// Adds a live update that was shown.
     pub(super) fn shown(&mut self, update: &Update) {
         if is_void(update) {
             (self.voids, self.void) = (self.voids + 1, Some(update.clone()));
@@ -106,7 +106,7 @@ impl Heard {
         }
     }
 
-    /// Something was recorded: a reply is recorded whole.
+    /// Drops the updates of a reply once it is recorded.
     pub(super) fn recorded(&mut self, fact: &Fact) {
         if is_whole(fact) {
             self.updates.clear();
@@ -118,7 +118,7 @@ impl Heard {
         self.updates.clone()
     }
 
-    /// All that a watcher has not seen, which then has.
+    /// The updates that a watcher has not seen; they count as seen afterwards.
     pub(super) fn rest(&self, seen: &mut Seen) -> Vec<Update> {
         let mut rest = Vec::new();
         if seen.voids < self.voids {

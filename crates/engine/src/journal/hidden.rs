@@ -3,7 +3,7 @@ use haft_core::{Entry, Fact, Secrets, Update};
 use serde_json::Value;
 use std::sync::OnceLock;
 
-/// The secrets, once they are known, and how they stand in a line of JSON.
+/// The secrets, once they are known, and how they are in a line of JSON.
 #[derive(Default)]
 pub(crate) struct Hidden(OnceLock<(Secrets, Secrets)>);
 
@@ -30,7 +30,7 @@ impl Hidden {
         }
     }
 
-    /// The line of `entry` in the journal, without its line end and its chain value, and `entry` as it stands there:
+    /// The line of `entry` in the journal, without its line end and its chain value, and `entry` as that line holds it,
     /// without secrets. What a person said stays as they said it.
     pub(crate) fn line_of(&self, entry: Entry) -> serde_json::Result<(Entry, String)> {
         let line = serde_json::to_string(&entry)?;

@@ -1,4 +1,4 @@
-//! Names that people give to sessions. They are no part of the conversation, so they lie beside the journal: a session
+//! Names that people give to sessions. They are no part of the conversation, so they are beside the journal: a session
 //! can be named while another process has it open.
 use super::JournalError;
 use crate::setup::Home;

@@ -1,4 +1,4 @@
-//! [`Ownership`]: ends what an earlier process of a session left running, before the session goes on.
+//! [`Ownership`]: ends what an earlier process of a session left running, before the session continues.
 //!
 //! The folder of a session says in `owner` which process has it open. The next process that opens it finds that file
 //! only if that process was killed, or ended while commands still tidied up.
@@ -21,7 +21,7 @@ pub(crate) struct Ownership {
 }
 
 impl Ownership {
-    /// From here on this process has the session of `folder` open, whose journal it holds.
+    /// Records that this process has the session in `folder` open. It holds the journal's lock already.
     pub(crate) fn take(folder: &Path) -> Self {
         let taken = Self { file: folder.join(FILE_NAME), earlier: owners(folder) };
         taken.write();
@@ -47,14 +47,14 @@ impl Ownership {
         left
     }
 
-    /// Nothing of the session runs any more; unless a command still tidies up, which may be killed with this process.
+    /// Records that the session has stopped, unless a command still cleans up: it may be killed together with this process.
     pub(crate) fn give_up(&self) {
         if self.earlier.is_empty() && is_cleaned_up() {
             let _already_gone = fs::remove_file(&self.file);
         }
     }
 
-    /// Where it cannot be written, what is left is found by the name of the session.
+    /// If it cannot be written, leftovers are found by the name of the session.
     fn write(&self) {
         let this = Owner::this();
         let lines: Vec<&str> = std::iter::once(&this).chain(&self.earlier).map(Owner::text).collect();

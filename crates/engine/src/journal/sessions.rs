@@ -83,13 +83,13 @@ impl Home {
         }
     }
 
-    /// The session whose whole ID is `id`: for programs, which never shorten one. None for what is no name at all, such as
-    /// a path.
+    /// Returns the session with exactly this ID, for programs, which do not shorten IDs. `None` for text that cannot be
+    /// an ID, such as a path.
     pub fn exact(&self, id: &str) -> Option<SessionId> {
         self.has(id).then(|| SessionId(id.to_owned()))
     }
 
-    /// The same if the session has begun. What a crash left of one that has not is removed.
+    /// Like [`Self::exact`], if the session has begun. Removes what a crash left of a session that has not.
     ///
     /// # Errors
     /// Fails if the journal cannot be read, or the folder not removed.
@@ -105,8 +105,8 @@ impl Home {
         Ok(None)
     }
 
-    /// Up to `most` of the sessions that `wanted` picks, the newest first, behind the session `behind`. Of those that are
-    /// not reached nothing is read. `unreadable` is told why a session that is reached cannot be read.
+    /// Up to `most` of the sessions that `wanted` picks, the newest first, behind the session `behind`. Sessions that
+    /// are not needed are not read. `unreadable` is told why a session that is reached cannot be read.
     pub fn page(
         &self,
         behind: Option<&SessionId>,
@@ -139,7 +139,7 @@ impl Home {
         self.list_telling(|_| {})
     }
 
-    /// The same. `unreadable` is told why each of the others cannot be read.
+    /// Like [`Self::list`]; `unreadable` is told why each of the others cannot be read.
     pub fn list_telling(&self, unreadable: impl FnMut(JournalError)) -> Vec<Summary> {
         let mut summaries: Vec<Summary> =
             self.summaries(self.names().into_iter().rev(), unreadable).collect();
@@ -153,8 +153,9 @@ impl Home {
         self.changed_jobs(&mut HashMap::new())
     }
 
-    /// The same without those that are over according to `settled`, for a caller that polls: it keeps how long the
-    /// journals of those are, and of sessions that are no jobs, which are not read again before they grow.
+    /// Like [`Self::jobs`], without jobs that are over according to `settled`, for a caller that polls. `settled` has
+    /// the lengths of the journals of finished jobs and of sessions that are no jobs; they are read again only after
+    /// they have grown.
     pub fn changed_jobs(&self, settled: &mut HashMap<SessionId, u64>) -> Vec<(SessionId, JobSummary)> {
         let standing = |name: String| {
             let id = SessionId(name);
@@ -204,7 +205,8 @@ impl Home {
         self.read_opened(id).ok()?
     }
 
-    /// The same, with an error where there is a journal that cannot be opened: a process may have too many files.
+    /// Like [`Self::opened`], with an error if the journal exists and cannot be opened, for example because the process
+    /// has too many open files.
     pub fn read_opened(&self, id: &SessionId) -> Result<Option<(u64, SessionOpened)>, JournalError> {
         let path = self.journal(id);
         match File::open(&path) {
@@ -214,13 +216,13 @@ impl Home {
         }
     }
 
-    /// Whether a process has the session open. One that was killed may hold its lock for a moment yet.
+    /// Whether a process has the session open. A process that was killed may still hold the lock for a moment.
     pub fn is_open(&self, id: &SessionId) -> bool {
         let folder = self.folder(id);
         Journal::is_open(&folder) && !owner_has_ended(&folder)
     }
 
-    /// The `wanted` session that works in `workspace`, below no other one, in which something happened last. Of other
+    /// Returns the `wanted` session in `workspace`, not a subagent's, in which something happened last. Of other
     /// sessions only the first entry is read.
     pub fn newest(&self, workspace: &Path, wanted: impl Fn(&Summary) -> bool) -> Option<SessionId> {
         let last_at = |id: SessionId| {
@@ -273,12 +275,12 @@ impl Home {
         names
     }
 
-    /// One line of a list. `None` if the session cannot be read.
+    /// The summary of a session, a line of a list. `None` if the session cannot be read.
     pub fn summary(&self, id: SessionId) -> Option<Summary> {
         self.read_summary(id).ok()?
     }
 
-    /// The same, with an error where the journal is that of a newer Haft, or cannot be opened.
+    /// Like [`Self::summary`], with an error if the journal was written by a newer Haft or cannot be opened.
     pub fn read_summary(&self, id: SessionId) -> Result<Option<Summary>, JournalError> {
         let journal = self.journal(&id);
         let name = self.name(&id);
@@ -305,11 +307,11 @@ impl Home {
         self.remove_job(&id)
     }
 
-    /// The same for a job, too, whose work tree and branch stay where they are.
+    /// Like [`Self::remove`], also for jobs. Their work tree and branch stay.
     ///
     /// # Errors
     ///
-    /// As [`Self::remove`], but not because it is a job.
+    /// Fails as [`Self::remove`] does, but not because it is a job.
     pub fn remove_job(&self, id: &SessionId) -> Result<Vec<SessionId>, JournalError> {
         let kept = |why| JournalError::NotRemoved { session: id.clone(), why };
         let mut all = vec![id.clone()];

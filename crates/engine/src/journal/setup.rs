@@ -18,7 +18,7 @@ impl SetupReader {
     /// while it is the one that the session began with. If the journal cannot be read, nothing was added.
     pub fn read(&mut self, home: &Home, session: &SessionId) -> Option<&SessionSetup> {
         if let Ok(mut journal) = File::open(home.journal(session)) {
-            // Only part of a line may be there yet.
+            // The last line may be incomplete so far.
             let _unreadable = journal.seek(SeekFrom::Start(self.read)).and_then(|_| self.read_from(journal));
         }
         self.changed.as_ref()

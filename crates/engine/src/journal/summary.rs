@@ -1,5 +1,5 @@
-//! [`Summary`]: one line of a list of sessions, read off the beginning and the end of a journal: what lies between may
-//! be long.
+//! [`Summary`]: one line of a list of sessions, read off the beginning and the end of a journal: what is between may be
+//! long.
 use super::JournalError;
 use haft_core::{
     Entry, Fact, Forked, SessionId, SessionOpened, event::JOURNAL_VERSION, line::is_one_of, text_of,
@@ -10,22 +10,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// One line of a list of sessions.
+/// The summary of a session: a line of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// Its name.
+    /// ID of the session.
     pub id: SessionId,
     /// When it was opened, in milliseconds since 1970-01-01 UTC.
     pub opened_at: u64,
     /// When something happened last.
     pub last_at: u64,
-    /// Where it works.
+    /// The folder that it works in.
     pub workspace: PathBuf,
     /// The model it began with.
     pub model: String,
     /// What people call it.
     pub name: Option<String>,
-    /// What people call it, else the beginning of the first prompt.
+    /// What people call it, otherwise the beginning of the first prompt.
     pub title: String,
     /// How many entries it has.
     pub entries: usize,
@@ -38,10 +38,10 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of the session `id` with this journal. `None` if it has no readable entries.
+    /// Reads the summary of the session `id` from its journal. `None` if it has no readable entries.
     ///
     /// # Errors
-    /// Fails where the journal is that of a newer Haft, or cannot be opened.
+    /// Fails if the journal was written by a newer Haft or cannot be opened.
     pub(crate) fn read(id: SessionId, journal: &Path) -> Result<Option<Self>, JournalError> {
         let path = || journal.to_owned();
         let file = match File::open(journal) {
@@ -57,7 +57,7 @@ impl Summary {
         }
     }
 
-    /// Of the session `id` that begins with `opened`; `reader` has its other lines.
+    /// Makes the summary of the session `id` from its first entry `opened`; `reader` has its other lines.
     fn of(
         id: SessionId,
         (opened_at, opened): (u64, SessionOpened),
@@ -128,7 +128,7 @@ pub(crate) fn last_entry(journal: &mut (impl Read + Seek)) -> io::Result<Option<
         journal.seek(SeekFrom::Start(end - length))?;
         journal.read_exact(&mut tail)?;
         let is_all = length == end;
-        // Where it does not begin with the file, the first piece is the end of a line.
+        // Unless the tail begins with the file, its first piece is the end of a line.
         let lines = tail.split_inclusive(|byte| *byte == b'\n').skip(usize::from(!is_all));
         let whole: Vec<&[u8]> = lines.filter(|line| line.ends_with(b"\n")).collect();
         let last = whole.iter().rev().find_map(|line| serde_json::from_slice(line).ok());

@@ -19,7 +19,7 @@ pub struct Used {
     pub session: SessionId,
     /// The folder that a person asked for its work in: jobs and their subagents work in a copy of it.
     pub asked_in: PathBuf,
-    /// Those that were given up and those for summaries, too.
+    /// Requests to models, including abandoned ones and those for summaries.
     pub requests: Vec<UsedRequest>,
 }
 
@@ -30,11 +30,11 @@ pub struct UsedRequest {
     pub at: u64,
     /// The model that was asked: that of the session, or one that took over.
     pub model: Arc<str>,
-    /// Its tokens.
+    /// Tokens of the request.
     pub usage: Usage,
 }
 
-/// A line that tells what a request took. Whatever else stands in it is passed over.
+/// A line that tells what a request took. Whatever else is in it is passed over.
 #[derive(Deserialize)]
 struct Counted {
     seq: Seq,
@@ -88,7 +88,7 @@ impl Home {
         all
     }
 
-    /// With the folder that it works in.
+    /// What this session used, with the folder that it works in.
     fn used_by(&self, session: SessionId, since: u64) -> Option<(PathBuf, Used)> {
         let mut journal = BufReader::with_capacity(1 << 16, File::open(self.journal(&session)).ok()?);
         let (_, opened) = first_fact(&mut journal)?;

@@ -9,7 +9,7 @@ use std::{
 #[derive(Debug, Default)]
 pub(crate) struct TurnBudget {
     state: Mutex<State>,
-    /// What is spent here is also spent there, within these limits.
+    /// The budget that this one is a part of, and its own limits: spending counts in both.
     whole: Option<(Arc<TurnBudget>, Budget)>,
 }
 
@@ -28,7 +28,7 @@ impl Default for State {
 }
 
 impl State {
-    /// What is spent or promised.
+    /// What is spent or reserved.
     fn gone(&self) -> Spending {
         let mut gone = self.spent;
         gone += self.promised;
@@ -43,7 +43,7 @@ impl TurnBudget {
         Self { whole: Some((whole, limits)), ..Self::default() }
     }
 
-    /// A turn begins, or goes on after `spent`.
+    /// A turn begins, or continues after `spent`.
     pub(crate) fn open(&self, spent: Spending) {
         let mut state = self.lock();
         (state.spent, state.since) = (spent, Instant::now());
@@ -79,7 +79,7 @@ impl TurnBudget {
         self.lock().spent
     }
 
-    /// How long the turn may still take; none for as long as it likes.
+    /// How long the turn may still take; `None` for as long as it likes.
     pub(crate) fn time_left(&self, limits: &Budget) -> Option<Duration> {
         let limit = Duration::from_secs(limits.seconds?);
         Some(limit.saturating_sub(self.lock().since.elapsed()))
@@ -122,7 +122,7 @@ pub(crate) struct Reserved {
     promised: Spending,
     /// Maximum tokens of the reply.
     pub(crate) reply: u64,
-    /// What is set aside of the budget that this one is a part of.
+    /// The reservation in the budget that this one is a part of.
     whole: Option<Box<Reserved>>,
 }
 

@@ -13,7 +13,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// What a session works with. Nothing of it is replaced while the session runs.
+/// The parts that a session works with. They stay the same while the session runs.
 pub(crate) struct SessionContext {
     /// What its calls share.
     pub(crate) calls: CallScope,
@@ -46,7 +46,7 @@ impl SessionContext {
         iter::once(&self.model).chain(&self.model.fallbacks)
     }
 
-    /// The one of these that is written so.
+    /// The model that is written like this.
     pub(crate) fn model_named(&self, spec: &str) -> Option<&Model> {
         self.models().find(|model| model.spec == spec)
     }

@@ -9,7 +9,7 @@ pub enum EngineError {
     /// The list of agents does not have it.
     #[error("there is no agent `{name}`; there are {known}")]
     NoSuchAgent {
-        /// As asked for.
+        /// The name that was asked for.
         name: String,
         /// All there are.
         known: String,
@@ -17,20 +17,20 @@ pub enum EngineError {
     /// The model that an agent names cannot be opened.
     #[error("the agent `{agent}` cannot work: {why}")]
     NoModel {
-        /// Who.
+        /// The agent that was asked for.
         agent: String,
         /// In the words of who tried.
         why: String,
     },
-    /// Its journal would be staged with it.
+    /// The home is in the workspace: the session's journal would be staged with it.
     #[error("the sessions directory `{home}` is inside the workspace `{workspace}`")]
     HomeInWorkspace {
         /// Where sessions would be.
         home: PathBuf,
-        /// What is worked in.
+        /// The workspace.
         workspace: PathBuf,
     },
-    /// What it writes there, Git would run.
+    /// The workspace is in Git's own folder, where Git would run the files that it writes.
     #[error("the workspace `{0}` is inside Git's own folder")]
     WorkspaceInGit(PathBuf),
     /// There is nothing to join.
@@ -52,7 +52,7 @@ pub enum EngineError {
         /// In the words of that machine, or of the system.
         why: String,
     },
-    /// See there.
+    /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
 }

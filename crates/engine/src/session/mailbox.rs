@@ -16,14 +16,14 @@ pub(crate) type CommandId = u64;
 /// How far a command is.
 #[derive(Debug)]
 pub(crate) enum CommandStatus {
-    /// It is carried out. Sent before the first entry that comes of it is recorded.
+    /// It is carried out. Sent before the first entry of the command is recorded.
     Begun {
         /// The place of that entry.
         from: Seq,
     },
-    /// It waits for the next round of a turn, and stands in the journal.
+    /// It waits for the next round of a turn, and is in the journal.
     Queued,
-    /// Nothing more comes of it. Sent after the last entry is recorded.
+    /// The command is done. Sent after its last entry is recorded.
     Done {
         /// The place behind that entry.
         to: Seq,
@@ -38,7 +38,7 @@ pub(crate) enum CommandStatus {
 /// Receives the progress of commands.
 pub(crate) type CommandStatuses = mpsc::UnboundedReceiver<(CommandId, CommandStatus)>;
 
-/// One command, as the session's task sees it.
+/// A command, as the session's task sees it.
 #[derive(Debug)]
 pub(crate) struct CommandTicket {
     sender: Option<(CommandId, mpsc::UnboundedSender<(CommandId, CommandStatus)>)>,
@@ -57,7 +57,7 @@ impl CommandTicket {
         Self { sender: Some((id, to)), is_bound: false }
     }
 
-    /// The same for a command that is withdrawn if its sender leaves before it begins.
+    /// Marks the command as one that is withdrawn if its sender leaves before it begins.
     pub(crate) fn bound(self) -> Self {
         Self { is_bound: true, ..self }
     }
@@ -72,12 +72,12 @@ impl CommandTicket {
         self.sender.is_some()
     }
 
-    /// What is recorded next comes of the command.
+    /// Reports that the entries from here on belong to the command.
     pub(crate) fn begin(&self, journal: &Journal) {
         self.begin_at(journal.next());
     }
 
-    /// The same, where the entry stands at `from`.
+    /// Like [`Self::begin`], for an entry at the position `from`.
     pub(crate) fn begin_at(&self, from: Seq) {
         self.tell(CommandStatus::Begun { from });
     }
@@ -87,7 +87,7 @@ impl CommandTicket {
         self.tell(CommandStatus::Queued);
     }
 
-    /// Nothing more comes of the command.
+    /// Reports that the command is done.
     pub(crate) fn done(self, journal: &Journal) {
         self.tell(CommandStatus::Done { to: journal.end() });
     }

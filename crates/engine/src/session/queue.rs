@@ -24,7 +24,7 @@ pub(crate) struct Queued {
 }
 
 impl PromptQueue {
-    /// With the prompts of a journal that no turn has taken.
+    /// Restores the prompts of a journal that no turn has taken.
     pub(crate) fn replay(entries: &[Arc<Entry>]) -> Self {
         let queue = Self::default();
         let waiting = waiting_prompts(entries.iter().map(Arc::as_ref));

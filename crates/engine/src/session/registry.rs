@@ -6,12 +6,14 @@ use haft_core::{SessionId, Stage};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use tokio::sync::mpsc::WeakUnboundedSender;
 
-/// Holds no session open: a handle is made only while other code holds one.
+/// An entry keeps no session open: it makes handles only while other code holds one, or the last turn runs.
 #[derive(Default)]
 pub(crate) struct SessionRegistry(Mutex<Vec<OpenSession>>);
 
 struct OpenSession {
     id: SessionId,
+    /// Valid until the session's task has ended or, if another process has the session open, until its last handle is
+    /// gone.
     mailbox: WeakUnboundedSender<SessionMessage>,
     journal: WeakJournal,
     stage: Arc<dyn Stage>,
@@ -39,18 +41,18 @@ impl SessionRegistry {
         });
     }
 
-    /// All that are open, the oldest first.
+    /// All open sessions, the oldest first.
     pub(crate) fn sessions(&self) -> Vec<Session> {
         self.lock().iter().filter_map(OpenSession::session).collect()
     }
 
-    /// The one called so, where it is open and still listens.
+    /// The session with this ID, if it is open and still takes commands.
     pub(crate) fn find(&self, id: &SessionId) -> Option<Session> {
         let found = self.lock().iter().filter(|known| known.id == *id).find_map(OpenSession::session);
         found.filter(|session| !session.mailbox.is_closed())
     }
 
-    /// Whether the last handle of the one called so is gone, while its turn still runs.
+    /// Whether the session with this ID is being closed.
     pub(crate) fn is_ending(&self, id: &SessionId) -> bool {
         self.lock().iter().any(|known| known.id == *id && known.is_ending())
     }

@@ -63,7 +63,7 @@ pub struct Responder {
 }
 
 impl Responder {
-    /// The answer to what `fact` asks, if it asks something that this responder answers. Where the function panics, the
+    /// The answer to what `fact` asks, if it asks something that this responder answers. If the function panics, the
     /// answer is the one that is given where there is no person.
     pub(crate) fn answer(&self, journal: &Journal, fact: &Fact) -> Option<Command> {
         match fact {
@@ -164,8 +164,9 @@ impl Drop for Reader {
     }
 }
 
-/// Answers what the calls of a session ask, whichever command or event opened their turn. Once its last handle is gone, what
-/// the program does not answer is refused: no code is left that could.
+/// Answers what the calls of a session ask, whichever command or event opened their turn. What the program does not answer is
+/// refused while no handle of the session is left, and, if [`Session::answered_by`] was called, while no code listens: no
+/// code is left that could answer. `handles` counts the handles.
 pub(crate) async fn answer_all(
     journal: Journal,
     interactions: Interactions,

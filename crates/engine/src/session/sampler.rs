@@ -83,7 +83,7 @@ impl SessionSampler {
     }
 }
 
-/// What was lost so far, with what this reply cost that came to nothing.
+/// The usage of failed replies so far, including this one.
 fn given_up(reply: Reply, was_charged: bool, reserved: &Reserved, lost: Usage) -> Usage {
     let counted = reply.usage();
     if !was_charged && counted.total() == 0 && reply.is_empty() {

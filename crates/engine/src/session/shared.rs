@@ -21,7 +21,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Nothing is open yet.
+    /// Makes the shared state, without open sessions.
     pub(crate) fn new(setup: Setup) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         Self {
@@ -55,7 +55,7 @@ impl Shared {
         budget
     }
 
-    /// The budget of `parent` where there is one, else one of its own; and whether it is its own.
+    /// The budget of `parent` where there is one, otherwise one of its own; and whether it is its own.
     pub(crate) fn budget(&self, id: &SessionId, parent: Option<&SessionId>) -> (Arc<TurnBudget>, bool) {
         let mut budgets = self.budgets.lock().expect("no code panics while it holds the budgets");
         budgets.retain(|_, budget| budget.strong_count() > 0);

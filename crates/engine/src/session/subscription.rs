@@ -4,7 +4,7 @@ use futures::StreamExt;
 use haft_core::{Activities, Activity, ActivityType};
 use tokio::task::JoinSet;
 
-/// A function that hears what calls do, until this is dropped.
+/// A subscription of a function to the events of calls; it ends when this is dropped.
 #[must_use = "nothing is heard once it is dropped"]
 #[derive(Debug)]
 pub struct Subscription {

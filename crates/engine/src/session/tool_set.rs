@@ -46,7 +46,7 @@ impl LiveToolSet {
         Self { agent, own, current: Mutex::new(Current { kit, sources: Vec::new() }) }
     }
 
-    /// As of the last [`LiveToolSet::refresh`].
+    /// The tools as of the last [`LiveToolSet::refresh`].
     pub(crate) fn kit(&self) -> Arc<ToolSet> {
         self.lock().kit.clone()
     }

@@ -16,17 +16,17 @@ pub(crate) struct Caller {
     /// The place of the child session.
     pub(crate) tree: Tree,
     pub(crate) ceiling: Ceiling,
-    /// One for all sessions of a tree: each can show what another one did.
+    /// The stage of all sessions of a tree, so that each can show what another one did.
     pub(crate) stage: Arc<dyn Stage>,
     pub(crate) parent: ParentCall,
     /// The attempt at a goal that the session is.
     pub(crate) attempt: Option<AttemptPlace>,
 }
 
-/// A session that is an attempt at a goal. What it changes lies in its stage alone, and is recorded in no session above.
+/// A session that is an attempt at a goal. What it changes is in its stage alone, and is recorded in no session above.
 #[derive(Clone, Copy)]
 pub(crate) struct AttemptPlace {
-    /// Its number; the turn itself is number 1.
+    /// Number of the attempt; the turn itself is number 1.
     pub(crate) number: u32,
     /// The limits of the session above, of whose budget it has a part.
     pub(crate) whole: Budget,

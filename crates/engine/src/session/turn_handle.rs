@@ -21,14 +21,14 @@ use std::{
 use tokio::sync::mpsc;
 
 impl Session {
-    /// Gives `command`. The handle follows what comes of it, whether it opens a turn, joins the one that runs, waits for
-    /// that one's end or opens none.
+    /// Gives `command`. The handle follows the command, whether it opens a turn, joins the running one, waits for that
+    /// one's end or opens none.
     pub fn start(&self, command: Command) -> Turn {
         self.start_at(command, self.journal.next(), false)
     }
 
-    /// As [`Self::start`], but the handle yields all events from the entry `from` on, those of others included, until
-    /// nothing more comes of the command.
+    /// Like [`Self::start`], but the handle yields all events from the entry `from` on, including those of other
+    /// commands, until the command is done.
     pub fn start_from(&self, command: Command, from: Seq) -> Turn {
         self.start_at(command, from, true)
     }
@@ -96,14 +96,16 @@ impl Session {
     }
 }
 
-/// What comes of one command of a session: a stream of events, then a report.
+/// A handle of one command of a session: a stream of events, then a report.
 ///
 /// What calls ask meanwhile is answered as the handle's session says ([`Session::answered_by`]). Code that reads it as a
 /// [`Stream`] may answer with [`Turn::answer`] and [`Turn::reply`]: the turn waits for that, until the handle is dropped.
 ///
-/// As a [`Stream`] it yields the events from the first entry that comes of the command to the last one, as
-/// [`Session::events`] does. It ends when the turn has ended that the command opened or joined; at once where the command
-/// opens none, such as [`Command::Interrupt`]; and when the session closes.
+/// As a [`Stream`] it yields the events from the first entry of the command to the last one, as [`Session::events`]
+/// does. It ends when the turn has ended that the command opened or joined; at once where the command opens none, such
+/// as [`Command::Interrupt`]; and when the session closes.
+/// Then it is refused, unless code has another such handle or a stream of [`Session::events`]. In a session without
+/// [`Session::answered_by`] only an awaited turn refuses, since people may answer from elsewhere.
 ///
 /// `.await` gives the [`TurnReport`] of a turn that ended, or a [`TurnError`]; [`Turn::report`] gives the report in each
 /// case. A handle that is dropped stops nothing: [`Command::Interrupt`] does.
@@ -111,7 +113,7 @@ impl Session {
 pub struct Turn {
     session: Session,
     events: BoxStream<'static, Event>,
-    /// Also what comes of other commands.
+    /// Whether events of other commands are yielded, too.
     yields_all: bool,
     progress: CommandStatuses,
     place: Place,
@@ -132,11 +134,11 @@ pub struct Turn {
 enum Place {
     /// The command is not carried out yet: what happens belongs to others.
     Waits,
-    /// What stands at `from` comes of the command; nothing of it was seen.
+    /// The entries from `from` on belong to the command; none was seen yet.
     Begins { from: Seq },
-    /// All before `next` was seen. Where `to` is known, nothing more comes behind it.
+    /// All before `next` was seen. Where `to` is known, nothing more follows it.
     Runs { next: Seq, to: Option<Seq> },
-    /// Nothing more is seen, and why where the command was not done.
+    /// The handle has ended; `why` says why the command was not done.
     Ended { why: Option<String> },
 }
 
@@ -146,8 +148,8 @@ impl Turn {
         &self.session
     }
 
-    /// The place behind the last entry that was seen to come of the command. Where the handle has ended, all that came of
-    /// it stands before.
+    /// The place behind the last entry that was seen to come of the command. If the handle has ended, all that came of
+    /// it is before.
     pub fn seen(&self) -> Seq {
         self.seen
     }
@@ -176,7 +178,7 @@ impl Turn {
         self.send(Command::reply(call, answer))
     }
 
-    /// Stops the turn that runs. Its report comes all the same.
+    /// Stops the running turn. It still reports its end.
     ///
     /// # Errors
     /// Fails if the session is closed.
@@ -184,7 +186,7 @@ impl Turn {
         self.send(Command::Interrupt)
     }
 
-    /// Waits until the command is recorded: it begins, it stands in the journal as a prompt that waits, or it is done. What
+    /// Waits until the command is recorded: it begins, it is in the journal as a prompt that waits, or it is done. What
     /// was given before a crash is not lost then.
     pub async fn recorded(&mut self) {
         while matches!(self.place, Place::Waits) && !self.is_queued {
@@ -206,7 +208,7 @@ impl Turn {
         }
     }
 
-    /// Waits for the end and returns what came of the command. Where the session closed before, or refused the command,
+    /// Waits for the end and returns what came of the command. If the session closed before, or refused the command,
     /// the report has no outcome and its `error` says why.
     pub async fn report(mut self) -> TurnReport {
         let is_answered = self.session.responder.by.borrow().is_some();
@@ -257,7 +259,7 @@ impl Turn {
         }
     }
 
-    /// What was seen, and why the command was not done.
+    /// The report of the events that were seen, and why the command was not carried out.
     fn into_report(self) -> (TurnReport, Option<String>) {
         let why = match self.place {
             Place::Ended { why } => why,
@@ -282,7 +284,7 @@ impl Turn {
         };
     }
 
-    /// Whether `event` comes of the command.
+    /// Whether `event` belongs to the command.
     fn is_own(&mut self, event: &Event) -> bool {
         let recorded = match event {
             Event::Recorded(entry) => Some(entry.seq),
@@ -355,7 +357,7 @@ impl Turn {
                 }
                 return Poll::Ready(Some(event));
             }
-            // The turn that this command waits for goes on.
+            // The turn that this command waits for continues.
             if let Event::Recorded(entry) = &event
                 && !self.session.is_joined()
             {

@@ -18,10 +18,10 @@ pub struct TurnReport {
     pub rounds: u32,
     /// The calls that ended, in the order of their ends.
     pub calls: Vec<CallReport>,
-    /// What the turn did to files: one change for each file, without those that ended as they began. Of an undo or a redo,
-    /// what it put back.
+    /// Changes of the turn, one for each file, without files that ended as they began. For an undo or a redo, the
+    /// changes that it made.
     pub changes: Vec<Change>,
-    /// Files that an undo or a redo left alone, since they were changed elsewhere meanwhile.
+    /// Files that an undo or a redo left alone, since they were changed elsewhere meanwhile, or for the reason in `failed`.
     pub conflicts: Vec<PathBuf>,
     /// Tokens that the turn took, with those of agents that it delegated to.
     pub usage: Usage,
@@ -60,7 +60,7 @@ impl CallReport {
         self.end().1
     }
 
-    /// With what the tool ran, a JSON object; null where it did not run.
+    /// The arguments that the tool ran with, a JSON object; null if it did not run.
     pub fn arguments(&self) -> &Value {
         match self.started.as_ref().map(|entry| &entry.fact) {
             Some(Fact::ToolStarted { arguments, .. }) => arguments,

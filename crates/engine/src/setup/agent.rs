@@ -14,7 +14,7 @@ pub struct Agent {
     /// The system prompt; in a file the text below the header.
     #[serde(skip)]
     pub system: String,
-    /// Names of tools; none for all that are offered.
+    /// Names of tools; `None` for all that are offered.
     pub tools: Option<Vec<String>>,
     /// `PROVIDER/MODEL` in place of the one that is asked for otherwise.
     pub model: Option<String>,
@@ -26,11 +26,11 @@ pub struct Agent {
     pub work_tree: bool,
     /// A tool of which a job must have made a call that succeeded.
     pub done: Option<String>,
-    /// Where the model did not make that call, it is made in its place.
+    /// If the model did not make that call, it is made in its place.
     pub finish: bool,
     /// A tool of which one run must have shown a fault, and a run after the last change shows none.
     pub proof: Option<String>,
-    /// What its jobs are called, such as `build`; none for its own name.
+    /// What its jobs are called, such as `build`; `None` for its own name.
     pub job: Option<String>,
     /// What a job begins with: a text with `{description}`.
     pub prompt: Option<String>,
@@ -39,7 +39,7 @@ pub struct Agent {
 /// A file that is not an agent.
 #[derive(Debug, thiserror::Error)]
 pub enum BadAgent {
-    /// See there.
+    /// The header is invalid.
     #[error(transparent)]
     Header(#[from] BadHeader),
     /// Without a valid name it cannot be asked for.
@@ -69,7 +69,7 @@ impl Agent {
         BUILT_IN_AGENTS.get(place).copied()
     }
 
-    /// From the text of a file: a header in YAML between two lines `---`, and the system prompt below.
+    /// Reads an agent from the text of a file: a header in YAML between two lines `---`, and the system prompt below.
     pub fn parse(text: &str) -> Result<Self, BadAgent> {
         let (mut agent, system): (Self, &str) = with_header(text)?;
         let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);

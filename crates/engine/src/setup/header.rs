@@ -18,7 +18,7 @@ pub fn with_header<T: DeserializeOwned>(text: &str) -> Result<(T, &str), BadHead
     Ok((serde_saphyr::from_str(header)?, below))
 }
 
-/// The header and what stands below it.
+/// The header and the text below it.
 fn parted(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let rest = text.strip_prefix("---")?.trim_start_matches([' ', '\t', '\r']).strip_prefix('\n')?;

@@ -15,12 +15,12 @@ pub struct Knowledge {
     pub readable: Vec<PathBuf>,
 }
 
-/// One file of notes.
+/// A file of notes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// As models are shown it.
+    /// Name of the file, as models are shown it.
     pub file: String,
-    /// Its content.
+    /// Content of the file.
     pub text: String,
 }
 
@@ -30,7 +30,7 @@ const MAX_NOTES_BYTES: usize = 32 << 10;
 /// Maximum bytes of a skill's description that are shown.
 const MAX_DESCRIPTION_BYTES: usize = 1_000;
 
-/// The name of the element that a note stands in.
+/// The name of the element that a note is in.
 const NOTE_ELEMENT: &str = "note";
 
 const NOTES_HEADING: &str = "\n\n# Notes\n\nWhat people wrote down for work in this place. Where two notes differ, the later \
@@ -70,7 +70,7 @@ fn section(note: &Note, most: usize) -> String {
     format!("\n<{NOTE_ELEMENT} file=\"{file}\">\n{}{cut}\n</{NOTE_ELEMENT}>\n", kept_inside(kept))
 }
 
-/// `text` without anything that looks like the beginning or the end of the element that it stands in.
+/// `text` without anything that looks like the beginning or the end of the element that it is in.
 fn kept_inside(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     for (place, letter) in text.char_indices() {
@@ -82,7 +82,7 @@ fn kept_inside(text: &str) -> String {
     kept
 }
 
-/// Whether what stands behind a `<` makes it a tag of our element.
+/// Whether the text behind a `<` makes it a tag of our element.
 fn names_element(behind: &str) -> bool {
     let name = behind.trim_start_matches(|c: char| c == '/' || c.is_whitespace());
     name.as_bytes()
@@ -90,7 +90,7 @@ fn names_element(behind: &str) -> bool {
         .is_some_and(|name| name.eq_ignore_ascii_case(NOTE_ELEMENT.as_bytes()))
 }
 
-/// A name that cannot end the quotes it stands in, nor the line.
+/// A name that cannot end the quotes it is in, nor the line.
 fn attribute(name: &str) -> String {
     name.chars().map(|c| if c.is_control() || "\"<>".contains(c) { '_' } else { c }).collect()
 }

@@ -28,8 +28,8 @@ pub struct Profile {
     /// Whether what people wrote down for agents is a part of the system prompt.
     #[serde(default = "yes")]
     pub notes: bool,
-    /// The dialect in which calls are written as text: a name, `auto` for the one that the model's name tells; none for
-    /// models that call natively.
+    /// The dialect in which calls are written as text: a name, `auto` for the one that the model's name tells; `None`
+    /// for models that call natively.
     #[serde(default)]
     pub dialect: Option<String>,
     /// Whether the model is shown the tools natively as well, and calls in `dialect` count only in a reply without
@@ -85,7 +85,7 @@ pub struct Profile {
     pub tools: toml::Table,
 }
 
-/// Why a turn did not end by itself, in the words of a profile. Where one is missing, Haft uses its own.
+/// Why a turn did not end by itself, in the words of a profile. Haft's own texts replace those that are missing.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Reasons {
@@ -107,7 +107,7 @@ pub struct AgentInProfile {
     pub tools: Option<Vec<String>>,
 }
 
-/// The words of a conversation line by line. Where one is missing, the front-end uses its own.
+/// The words of a conversation line by line. The front-end's own texts replace those that are missing.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Chat {
@@ -142,7 +142,8 @@ impl Default for Chat {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Edits {
-    /// It is edited for more new characters than this, or for a call, and never faster than the line takes it.
+    /// The message is edited after more new characters than this, or for a call, and never faster than the service
+    /// accepts.
     pub more_than: usize,
     /// UTF-16 units of a message, where that is less than the line takes.
     pub limit: Option<usize>,
@@ -166,7 +167,7 @@ const BUILT_IN_PROFILES: [&str; 6] = [
 ];
 
 impl Profile {
-    /// The one that people get who ask for none.
+    /// The default profile.
     pub fn standard() -> Self {
         Self::built_in(BUILT_IN_PROFILES[0])
     }
@@ -218,7 +219,7 @@ impl Profile {
     }
 }
 
-/// Rules as a person writes them, which stand before the person's own.
+/// Rules as a person writes them, which are before the person's own.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProfileRules {

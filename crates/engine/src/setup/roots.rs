@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 ///
-/// If it is missing or no folder, lies in the workspace or holds it, or holds the user's home folder or Haft's sessions.
+/// If it is missing or no folder, is in the workspace or holds it, or holds the user's home folder or Haft's sessions.
 /// The error says why, as the end of a sentence.
 pub fn checked_root(setup: &Setup, given: &Path) -> Result<PathBuf, String> {
     let home =

@@ -95,8 +95,8 @@ pub(crate) struct Route {
     client: String,
 }
 
-/// A journal that another process writes. Nothing more is seen of it when this is dropped, also where the runtime ends
-/// before its tasks.
+/// A journal that another process writes. Dropping this closes it for its followers, also if the runtime ends before
+/// its tasks.
 struct Mirror(Journal);
 
 impl Drop for Mirror {
@@ -120,7 +120,7 @@ pub(crate) async fn connect(folder: &Path) -> Result<Connection, NotConnected> {
     Ok(Connection { session, open, welcome, route: None })
 }
 
-/// Joins the session that `dial` leads to; `folder` is where it would lie on this machine.
+/// Joins the session that `dial` leads to; `folder` is where it would be on this machine.
 pub(crate) async fn attach(folder: &Path, dial: Arc<dyn Dial>) -> Result<Connection, NotConnected> {
     let link = dial.dial().await.map_err(|error| match error {
         NotDialed::Lost(why) | NotDialed::Refused(why) => NotConnected::Refused(why),
@@ -223,13 +223,13 @@ impl Mirrored {
             journal.live(Update::Connected { is_at_rest: welcome.is_at_rest });
             let known = Rejoined { taken: welcome.taken, is_at_rest: welcome.is_at_rest };
             for (id, command) in given.rejoined(known, journal) {
-                // Where this fails, the connection is lost again.
+                // If this fails, the connection is lost again.
                 let _it_is_sent_then = send(&mut open.writer, (&given, journal), id, command).await;
             }
         }
     }
 
-    /// On return the mirror holds what was recorded when the connection was made.
+    /// When this returns, the mirror has everything that was recorded when the connection was made.
     async fn enter(&self, link: Link, route: Option<&Route>) -> Result<(Open, Welcome), NotConnected> {
         let Link { reader, mut writer } = link;
         let mut lines = Lines::new(reader);
@@ -271,7 +271,7 @@ impl Mirrored {
                 }
             }
         }
-        // Where no turn runs, what was shown of a reply is void.
+        // If no turn runs, what was shown of a reply is void.
         self.repeats(if welcome.is_at_rest { Vec::new() } else { self.journal.0.heard() });
         Ok((Open { lines, writer }, welcome))
     }
@@ -391,7 +391,8 @@ fn ends_turn(journal: &Journal, seq: Seq) -> bool {
     entry.is_some_and(|entry| matches!(entry.fact, Fact::TurnEnded { .. }))
 }
 
-/// Until all handles are gone. Jobs and their ends come from a session's own calls, which run in the owner only.
+/// Passes on messages until all handles are gone. Jobs and their ends come from a session's own calls, which run in the
+/// owner only.
 async fn pass_on(
     mailbox: &mut mpsc::UnboundedReceiver<SessionMessage>,
     writer: &mut Writer,

@@ -43,7 +43,7 @@ pub(super) struct Owned<'a> {
     pub(super) permission: &'a Permission,
 }
 
-/// Who is at the other end of a connection.
+/// The client at the other end of a connection.
 #[derive(Clone, Copy)]
 pub(super) enum Client<'a> {
     /// A process of this machine.
@@ -66,7 +66,7 @@ struct Greeted<'a> {
     greeting: &'a Greeting,
 }
 
-/// Until they leave, or the session has closed; an error in place of `client` says why they are not let in.
+/// Serves a client until they leave or the session has closed; an error in place of `client` says why they are refused.
 pub(super) async fn receive(link: Link, client: Result<Client<'_>, String>, owned: Owned<'_>) {
     let Link { reader, mut writer } = link;
     let mut lines = Lines::new(reader);
@@ -183,7 +183,7 @@ async fn next_line<'a>(
     }
 }
 
-/// Something that the client said and that is not done.
+/// Why a message of the client is not carried out.
 struct Complaint {
     message: String,
     id: Option<CommandId>,
@@ -227,7 +227,7 @@ fn pass_on(
     if sent { Ok(()) } else { Err("the session is about to close and takes no commands".into()) }
 }
 
-/// What comes of a client's command: what they may not ask for is not done, and no mode is wider than the one that holds.
+/// Checks a client's command: it must be allowed for this client, and no mode may be wider than the one in force.
 fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Command, String> {
     match command {
         Command::SetMode { mode } => Ok(Command::SetMode { mode: mode.min(permission.mode()) }),
@@ -279,7 +279,7 @@ fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Comman
     }
 }
 
-/// What comes of the command of a person at another machine. They may widen the mode, as far as the session allows it.
+/// Checks the command of a client on another machine. They may widen the mode, as far as the session allows it.
 fn taken_from_afar(command: Command) -> Result<Command, String> {
     match command {
         Command::Call { .. } | Command::TypedCall { .. } => {

@@ -1,7 +1,7 @@
 //! [`Given`]: the commands that a joined session has passed on and that are not done.
 //!
-//! Where the connection is lost, the process that has the session open says which commands it has taken. Those that it has
-//! not are sent once more, so that each is carried out once.
+//! If the connection is lost, the process that has the session open says which commands it has taken. The others are
+//! sent once more, so that each is carried out exactly once.
 use crate::{
     journal::Journal,
     session::mailbox::{CommandId, CommandTicket},
@@ -38,12 +38,12 @@ struct Passed {
 /// How far a command is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
-    /// It was given while there was no connection.
+    /// The command was given while there was no connection.
     Held,
     Sent,
     /// The other process carries it out, or keeps it for later.
     Taken,
-    /// As [`Self::Taken`], but the connection that would say when it is done is gone.
+    /// Like [`Self::Taken`], but the connection that would say when it is done is gone.
     UntilTurnEnds,
 }
 
@@ -61,9 +61,9 @@ pub(super) struct Rejoined {
 enum Fate {
     Send,
     Done,
-    /// It is done when the turn ends.
+    /// The command is done when the turn ends.
     Wait,
-    /// It may have been carried out or not.
+    /// It is unknown whether the command was carried out.
     Lost,
 }
 
@@ -96,7 +96,7 @@ impl Given {
         }
     }
 
-    /// All that came of it stands in `journal`, but for what could not be read.
+    /// The command is done. Its entries are in `journal`, except those that could not be read.
     pub(super) fn done(&self, id: CommandId, journal: &Journal) {
         if let Some(passed) = self.lock().open.remove(&id) {
             passed.ticket.done(journal);
@@ -198,7 +198,7 @@ fn is_over(command: &Command, since: &[Arc<Entry>]) -> bool {
     })
 }
 
-/// Whether `command` is a prompt that stands in the journal.
+/// Whether `command` is a prompt that is in the journal.
 fn is_recorded(command: &Command, since: &[Arc<Entry>]) -> bool {
     let Command::Prompt { parts: said, .. } = command else { return false };
     since.iter().any(|entry| match &entry.fact {

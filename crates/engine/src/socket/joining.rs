@@ -45,7 +45,7 @@ fn stay(shared: &Shared, id: SessionId, connection: Connection, stage: Arc<dyn S
     let (sender, mailbox) = mpsc::unbounded_channel();
     let (journal, welcome) = (connection.journal(), connection.welcome());
     let there = Policy { mode: welcome.mode, ..Policy::default() };
-    // Where the limit is not known, any mode may be asked for: the process that has it open enforces it.
+    // If the limit is not known, any mode may be asked for: the process that has it open enforces it.
     let permission = Permission::new(there, welcome.ceiling.unwrap_or(Mode::Full), &journal.entries());
     // The process that has it open may have begun in another mode than the one that was chosen last.
     permission.set(welcome.mode);

@@ -12,10 +12,10 @@ pub(super) const SILENCE: Duration = Duration::from_secs(45);
 /// Room that is kept between lines.
 const KEPT_BUFFER_BYTES: usize = 64 << 10;
 
-/// What stands before the next end of a line.
+/// The text before the next end of a line.
 pub(super) enum Line<'a> {
     Whole(&'a [u8]),
-    /// It was passed over.
+    /// The line was too long and was skipped.
     TooLong,
 }
 

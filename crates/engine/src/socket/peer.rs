@@ -27,7 +27,7 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// Who connected; an error says why they are not let in.
+    /// Identifies the process that connected; the error says why it is refused.
     pub(super) fn of(stream: &UnixStream, owner: u32) -> Result<Self, String> {
         let peer = stream.peer_cred().map_err(|error| format!("it is not known who comes: {error}"))?;
         if peer.uid() != owner {
@@ -86,7 +86,7 @@ fn has_all_below() -> bool {
     has_all
 }
 
-/// A process and those above it, up to the first one of the system. Nothing where the system does not tell.
+/// A process and its ancestors, up to the first one of the system. `None` if the system does not tell.
 fn chain(pid: i32) -> Option<Vec<Process>> {
     let mut chain = vec![Process::read(pid)?];
     while let Some(parent) = chain.last().map(|last| last.parent).filter(|parent| *parent > 0) {
@@ -130,7 +130,7 @@ impl Process {
         u32::try_from(self.pid) == Ok(pid)
     }
 
-    /// What is typed on its terminal goes to it.
+    /// Whether input on its terminal goes to the process.
     fn is_in_front(&self) -> bool {
         self.terminal != 0 && self.front == self.group
     }
@@ -147,7 +147,7 @@ impl Process {
                 });
                 is_same || called(&program) == called(&own)
             }
-            // Of a process that keeps its memory to itself, the system does not tell the program.
+            // The system does not tell the program of a process whose memory is protected.
             _ => own_name().is_some_and(|own| own == self.name),
         }
     }

@@ -9,11 +9,12 @@ use haft_core::{Command, Entry, Fact, Hash, Mode, Policy, Seq, Update};
 use std::{path::Path, sync::Arc};
 use tokio::sync::mpsc;
 
-/// Texts of files that are kept to be sent, in bytes. Where there are more, the earlier ones are dropped: their diffs say so.
+/// Texts of files that are kept to be sent, in bytes. If there are more, the earlier ones are dropped: their diffs say
+/// so.
 const MAX_CONTENTS_BYTES: usize = 64 << 20;
 
-/// A session that another process has open. Its owner is not connected to this one: what happens comes in entry by entry,
-/// and what a person says goes out command by command.
+/// A session that a process on another machine has open. Its entries come in one by one, and the user's commands go out
+/// one by one.
 pub struct Relay {
     journal: Journal,
     contents: Arc<SentContents>,
@@ -22,7 +23,7 @@ pub struct Relay {
     permission: Permission,
     mailbox: mpsc::UnboundedSender<SessionMessage>,
     received: mpsc::UnboundedReceiver<SessionMessage>,
-    /// Of prompts that were passed on: they are done when the turn ends.
+    /// Tickets of prompts that were passed on: they are done when the turn ends.
     prompts: Vec<CommandTicket>,
 }
 
@@ -75,7 +76,7 @@ impl Relay {
         }
     }
 
-    /// Shows what goes on and is not recorded.
+    /// Shows what continues and is not recorded.
     pub fn live(&self, update: Update) {
         self.journal.live(update);
     }
@@ -91,7 +92,7 @@ impl Relay {
         }
     }
 
-    /// Waits for the next command. One that is not taken up again counts as lost.
+    /// Waits for the next command. A command that is not taken up again counts as lost.
     pub async fn command(&mut self) -> Relayed {
         loop {
             match self.received.recv().await {
@@ -112,7 +113,7 @@ impl Relay {
         }
     }
 
-    /// It will not: `why`, as a sentence for people.
+    /// Refuses the command: `why`, as a sentence for people.
     pub fn refuse(&self, Relayed { ticket, .. }: Relayed, why: String) {
         match ticket.is_wanted() {
             true => ticket.refuse(why),

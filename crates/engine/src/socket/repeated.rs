@@ -1,11 +1,11 @@
 //! [`Repeated`]: what a new connection shows once more of the reply that is being written.
 //!
 //! Who joins in the middle of a reply first gets its beginning. A process that joins again has shown some of that, and
-//! passes on only what comes behind it.
+//! passes on only what follows it.
 use haft_core::{Event, Update};
 use std::collections::VecDeque;
 
-/// What was shown before the connection was lost and has not come again.
+/// Live updates that were shown before the connection was lost and were not repeated yet.
 #[derive(Debug, Default)]
 pub(super) struct Repeated(VecDeque<Update>);
 
@@ -45,7 +45,7 @@ impl Repeated {
     }
 }
 
-/// What is left where one of two updates is the beginning of the other.
+/// The remainder if one of two updates is the beginning of the other.
 enum Rest {
     OfBefore(Update),
     OfUpdate(Option<Update>),

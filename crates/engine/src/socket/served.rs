@@ -22,7 +22,8 @@ pub struct Served {
 }
 
 impl Served {
-    /// `session` for people at other machines. What they say is said in the name of `user`, if the server knows users.
+    /// `session` for people at other machines. Their commands are recorded in the name of `user`, if the server has
+    /// users.
     pub fn of(session: &Session, user: Option<String>) -> Self {
         let (journal, mailbox) = (session.journal.clone(), session.mailbox.downgrade());
         Self { journal, mailbox, permission: session.permission.clone(), stage: session.stage.clone(), user }

@@ -35,7 +35,7 @@ pub(crate) enum NoReply {
         error: ProviderError,
         was_begun: bool,
     },
-    /// By the vendor's content policy, and another model can be asked.
+    /// The provider's content policy refused the request, and another model can be asked.
     Refused {
         was_begun: bool,
     },
@@ -49,11 +49,12 @@ pub(crate) enum StreamEnd {
     TooLarge,
     Interrupted,
     Failed(ProviderError),
-    /// It was given up, and there is nothing left to ask again.
+    /// The reply was ended at a limit of the turn, so no further request is possible.
     Reached(Reached),
 }
 
-/// One request, paid for, and the fact that came of it.
+/// Sends a request, counts its cost, and returns the fact that records the answer. `most`: tokens that the reply may have
+/// at most, in addition to the other limits.
 pub(crate) async fn ask_once(
     log: &mut Log,
     session: &SessionContext,
@@ -115,7 +116,7 @@ fn refuse_secrets(parts: &mut [Part], journal: &Journal) {
         let hidden = journal.hidden(call.arguments.clone());
         if call.problem.is_none() && hidden != call.arguments {
             call.problem = Some(SECRET_IN_ARGUMENTS.into());
-            // Of what is hidden already: the secret would not be found in the text of JSON.
+            // Taken from the hidden value: a secret would not be found in JSON text.
             call.arguments = hidden.to_string().into();
         }
     }
@@ -225,7 +226,7 @@ fn spoken(reply: Reply, stop: StopReason) -> Fact {
     Fact::Replied { parts: reply.into_spoken_parts(), usage, stop }
 }
 
-/// With its calls, each of which gets an error for the model.
+/// The fact for a reply that was cut off. It keeps the calls, each of which gets an error for the model.
 fn cut_off(mut reply: Reply) -> Fact {
     reply.push(Delta::Stop(StopReason::Length));
     Fact::Replied { stop: StopReason::Length, usage: reply.usage(), parts: reply.into_parts() }
@@ -263,7 +264,7 @@ pub(crate) fn request(session: &SessionContext, transcript: &Transcript) -> Requ
     }
 }
 
-/// With texts in place of documents, where the model takes none.
+/// The messages of the transcript, with text in place of documents if the model takes no documents.
 fn messages(transcript: &Transcript, model: &Model) -> Vec<Arc<Message>> {
     let all = transcript.messages();
     if model.documents {
@@ -272,7 +273,8 @@ fn messages(transcript: &Transcript, model: &Model) -> Vec<Arc<Message>> {
     all.iter().map(|message| message.without_documents().map_or_else(|| message.clone(), Arc::new)).collect()
 }
 
-/// As the profile has it, but what the window leaves: some servers refuse a request that could outgrow it.
+/// The profile's limit on output, at most the rest of the window: some servers refuse a request that could exceed it. A
+/// model may count more tokens than the estimate.
 fn room_for_reply(session: &SessionContext, transcript: &Transcript) -> u32 {
     let wanted = session.shared.setup.profile.max_output;
     if session.model(transcript).window.is_none() {

@@ -29,7 +29,8 @@ const CALL_NAME: &str = "attempts";
 /// What the last paragraph of the prompt of an attempt begins with.
 pub const ATTEMPT_MARK: &str = "[Attempt ";
 
-/// What each attempt is told, so that they differ where a model takes no sampling settings. From the second attempt on.
+/// Advice for each attempt from the second one on, so that attempts differ even if the model takes no sampling
+/// settings.
 const ADVICE: [&str; 5] = [
     "Begin by reading what the check runs, and find out why it fails before you change anything.",
     "Look for the smallest change that can reach the goal.",
@@ -99,7 +100,7 @@ pub(super) async fn run(
 
 /// What all attempts begin with.
 struct Start {
-    /// From the workspace as it is to the files as they were before the turn.
+    /// Changes from the workspace as it is to the files as they were before the turn.
     base: Vec<Change>,
     goal: Goal,
     /// The prompt of the turn, and what the first attempt came to.
@@ -130,7 +131,7 @@ struct Winner {
 const NONE: &str = "none of them: the files stay as they are";
 
 impl Winner {
-    /// As a person chooses it.
+    /// The choice as the user sees it.
     fn choice(&self) -> String {
         let (added, removed) = self
             .files
@@ -144,7 +145,7 @@ impl Winner {
 /// What became of attempts.
 enum Taken {
     Attempt(Winner),
-    /// None reached the goal.
+    /// No attempt reached the goal.
     Missed,
     /// A person wants none of those that did.
     Refused,
@@ -335,7 +336,8 @@ fn failed(why: impl Into<String>) -> ToolError {
     ToolError::new(ToolErrorKind::User, why.into())
 }
 
-/// As many as there are cores, but two at least: attempts mostly wait for their models. No more than subagents would.
+/// The number of attempts that run at once: one per core, at least two, since attempts mostly wait for their models,
+/// and at most as many as subagents.
 fn at_once(session: &SessionContext) -> usize {
     let cores = thread::available_parallelism().map_or(2, NonZero::get).max(2);
     cores.min(session.shared.setup.profile.delegation.at_once.max(1))

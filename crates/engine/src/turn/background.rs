@@ -42,7 +42,7 @@ pub(super) async fn settled(
     Ok(Fact::TaskEnded { task: job, result })
 }
 
-/// Records the end of a task whose beginning was taken back. Nothing that it changed is kept, and the model is not asked: the
+/// Records the end of a task whose start was undone. Its changes are dropped, and the model is not asked: the
 /// conversation does not know the task.
 pub(crate) async fn drop_task(
     log: &mut Log,

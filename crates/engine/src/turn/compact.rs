@@ -1,4 +1,4 @@
-//! [`compact`]: replaces the beginning of a conversation by a summary: of the model's making, else by rule.
+//! [`compact`]: replaces the beginning of a conversation by a summary: of the model's making, otherwise by rule.
 use super::{
     ask::{self, StreamEnd},
     digest,
@@ -23,8 +23,8 @@ const SUMMARY_PROMPT: &str = "Write the summary that the agent goes on from. Say
 /// What a summary may take beyond its own length, for models that think first.
 const THINKING_TOKENS: u64 = 2_000;
 
-/// Puts a summary in place of all but the last `kept` messages. Nothing is recorded before it is whole, so that a death
-/// in the middle leaves the conversation as it was; nor when it is cancelled.
+/// Puts a summary in place of all but the last `kept` messages. Records nothing before the summary is complete, so that
+/// a crash or a cancellation leaves the conversation as it was.
 pub(crate) async fn compact(
     log: &mut Log,
     session: &SessionContext,

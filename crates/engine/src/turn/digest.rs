@@ -39,7 +39,7 @@ fn glance(text: &str) -> String {
     clip::Clip { lines: 40, bytes: MAX_EXCERPT_BYTES, keep: clip::Keep::Both }.apply(text.trim(), "")
 }
 
-/// What was asked, what was done and what came of it, by rule, in at most about `tokens`.
+/// Summarizes prompts, calls and results by rule, in at most about `tokens`.
 pub(crate) fn digest(entries: &[Arc<Entry>], tokens: u64) -> String {
     let path = active_path(entries);
     let facts: Vec<&Fact> = path.iter().map(|entry| &entry.fact).collect();
@@ -56,7 +56,7 @@ pub(crate) fn digest(entries: &[Arc<Entry>], tokens: u64) -> String {
     tokens::fit(text.trim_end(), tokens, "")
 }
 
-/// The files that calls have changed, in one line; none for none.
+/// The files that calls have changed, in one line; `None` for none.
 pub(crate) fn changed_files(entries: &[Arc<Entry>]) -> Option<String> {
     let mut changed = Changed::of(active_path(entries).into_iter().map(|entry| &entry.fact)).whole();
     changed.sort_by(|one, other| one.path.cmp(&other.path));

@@ -19,7 +19,7 @@ const CLOCK_INTERVAL_MS: u64 = 30_000;
 /// that names a time and does not keep it is not asked without end.
 const MIN_WAIT_MS: u64 = 1_000;
 
-/// From there on the least wait in a row stays the same: 17 minutes.
+/// After that many doublings the minimum wait stays the same: 17 minutes.
 const MAX_DOUBLINGS: u32 = 10;
 
 /// Why a model cannot answer.
@@ -49,7 +49,7 @@ pub(crate) fn after(log: &Log, session: &SessionContext, error: &ProviderError, 
     }
 }
 
-/// What is recorded after the model refused to answer, where [`is_left`] says that another one can be asked.
+/// The fact to record after the model refused to answer, if [`is_left`] says that another one can be asked.
 pub(crate) fn after_refusal(log: &Log, session: &SessionContext, was_begun: bool) -> Fact {
     let reason = ModelFault::Refused;
     let message = format!("{} {}", session.model(&log.transcript).spec, reason.sentence());
@@ -146,7 +146,7 @@ fn awaited(log: &Log, session: &SessionContext, failure: &Failure) -> Option<Fac
     is_within.then_some(fact)
 }
 
-/// Of the models that failed in this turn the one that can answer first, and when.
+/// The model, of those that failed in this turn, that can answer first, and when.
 fn first_reset<'a>(
     log: &Log,
     session: &'a SessionContext,

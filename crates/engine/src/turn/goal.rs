@@ -1,4 +1,4 @@
-//! [`check`]: lets a turn go on until the check of the goal shows that it is reached.
+//! [`check`]: lets a turn continue until the check of the goal shows that it is reached.
 use super::attempts;
 use crate::{
     journal::JournalError,
@@ -32,8 +32,8 @@ pub(super) fn check(log: &mut Log, outcome: Outcome) -> Result<Option<Outcome>, 
     }
 }
 
-/// Records what the check that has ended shows. Returns how the turn ends, which would end with `outcome` otherwise; `None`
-/// where the model goes on.
+/// Records what the check that has ended shows. Returns how the turn ends, which would end with `outcome` otherwise;
+/// `None` where the model continues.
 pub(super) fn judge(log: &mut Log, outcome: Outcome) -> Result<Option<Outcome>, JournalError> {
     let Some(goal) = log.transcript.goal().map(|open| open.goal.clone()) else { return Ok(Some(outcome)) };
     match progress(&active_path(&log.journal.entries())) {

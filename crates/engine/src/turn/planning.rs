@@ -29,8 +29,8 @@ pub(super) fn instruct(log: &mut Log, session: &SessionContext) -> Result<(), Jo
     log.record(Fact::Planning { is_on, text: text.to_owned() })
 }
 
-/// Asks about the last reply of a turn that would end with `outcome`, if it is a plan that may be carried out here. Returns
-/// how the turn ends; `None` where the model goes on.
+/// Asks about the last reply of a turn that would end with `outcome`, if it is a plan that may be carried out here.
+/// Returns how the turn ends; `None` where the model continues.
 pub(super) async fn ask(
     log: &mut Log,
     session: &SessionContext,
@@ -72,7 +72,7 @@ pub(super) async fn ask(
     Ok(None)
 }
 
-/// Whether the session makes a plan. One below another makes none of its own.
+/// Whether the session makes a plan. A subagent's session makes none of its own.
 fn is_on(session: &SessionContext) -> bool {
     session.calls.ancestors.is_none() && session.calls.permission.mode() == Mode::Plan
 }
@@ -120,7 +120,7 @@ enum Answered {
 }
 
 impl Answered {
-    /// Of a choice, a choice with the edited plan behind it, or anything else.
+    /// Reads an answer: a choice, a choice followed by the edited plan, or any other text.
     fn of(answer: &str, choices: &[(String, Mode)]) -> Self {
         let (first, rest) = answer.trim().split_once('\n').unwrap_or((answer.trim(), ""));
         let edited = Some(rest.trim().to_owned()).filter(|text| !text.is_empty());

@@ -19,14 +19,14 @@ use std::{
 #[derive(Default)]
 struct Trace {
     started: Option<Tracking>,
-    /// Whether it could do more than is recorded of files.
+    /// Whether the call could have effects that are not recorded.
     outside: bool,
     staged: Option<(Vec<Change>, ToolResult)>,
     /// What sessions below did for it.
     below: Option<Vec<Change>>,
     /// The last of those changes; whether it is real is unknown. Everything before it is.
     last_below: Vec<Change>,
-    /// What was left as it was, so that it is not tried again.
+    /// Paths that were left alone, so that they are not tried again.
     unsettled: Vec<PathBuf>,
     /// What the model is told of a call that was queued.
     queued: Option<ToolResult>,
@@ -85,7 +85,7 @@ pub(crate) async fn put_in_order(
     Ok(())
 }
 
-/// What comes of work that was going on: what it had staged is settled.
+/// Ends work that was running at the crash: its staged changes are settled.
 async fn end_lost(
     log: &mut Log,
     session: &SessionContext,
@@ -151,8 +151,8 @@ fn unknown(left: usize) -> ToolError {
     ToolError::new(ToolErrorKind::System, why).hint("look at what is there before you call it again")
 }
 
-/// Doing it twice is doing it once. A session below another one, opened on its own, makes nothing real any more: those
-/// above have gone on without it.
+/// Doing it twice is doing it once. A subagent's session that is opened on its own settles nothing: the sessions above
+/// it have continued without it.
 async fn settle_again(
     log: &mut Log,
     session: &SessionContext,
@@ -207,7 +207,7 @@ async fn end_below(
         .hint(format!("look at {told} before you give the task again")))
 }
 
-/// Of the calls since the last reply; ids may come again in a later one.
+/// The traces of calls since the last reply; later replies may use the same IDs.
 fn traces(entries: &[Arc<Entry>]) -> HashMap<&str, Trace> {
     let path = active_path(entries);
     let reply = path.iter().rposition(|entry| matches!(entry.fact, Fact::Replied { .. })).unwrap_or_default();
@@ -229,7 +229,7 @@ fn traces(entries: &[Arc<Entry>]) -> HashMap<&str, Trace> {
             Fact::SubagentChanged { call, changes, .. } => {
                 let below = traces.entry(&call.0).or_default().below.get_or_insert_default();
                 below.extend(changes.iter().cloned());
-                // Behind it, a command may have done the same files over.
+                // After it, a command may have changed the same files again.
                 last_below = (!changes.is_empty()).then_some((&call.0, changes));
             }
             Fact::Unsettled { call, paths } => {

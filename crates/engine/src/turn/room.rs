@@ -31,7 +31,7 @@ pub(crate) async fn make_room(
             Room::Compact { kept } => compact(log, session, window, kept, cancel).await?,
         }
         let before = std::mem::replace(&mut size, log.transcript.size(window.fixed));
-        // Where the words that name a file are longer than what they stand for, nothing is gained.
+        // If the words that name a file are longer than what they stand for, nothing is gained.
         if size >= before && !log.transcript.is_compacted() {
             break;
         }

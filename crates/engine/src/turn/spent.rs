@@ -1,4 +1,4 @@
-//! [`in_turn`]: what a turn has spent that another process began: folded from its journal and from those below.
+//! [`in_turn`]: computes what a turn that another process began has spent, from its journal and those of its subagents.
 use crate::{
     session::{
         budget::spending,
@@ -13,7 +13,7 @@ use haft_core::{
 use std::sync::Arc;
 
 impl SessionContext {
-    /// A turn begins, or goes on where `log` ends.
+    /// Opens the budget of a turn that begins, or continues, where `log` ends.
     pub(crate) async fn open_budget(&self, log: &Log) {
         if self.owns_budget {
             self.budget.open(in_turn(self, log).await);
@@ -21,7 +21,7 @@ impl SessionContext {
     }
 }
 
-/// Of the turn in which `log` ends, with the sessions that it delegated to; nothing where no turn is open.
+/// The spending of the turn in which `log` ends, with the sessions that it delegated to; zero if no turn is open.
 pub(crate) async fn in_turn(session: &SessionContext, log: &Log) -> Spending {
     let entries = log.journal.entries();
     let turn = open_turn(&entries);
@@ -34,7 +34,7 @@ pub(crate) async fn in_turn(session: &SessionContext, log: &Log) -> Spending {
     own
 }
 
-/// Of the turn in which `log` ends, without the sessions that it delegated to.
+/// The spending of the turn in which `log` ends, without the sessions that it delegated to.
 pub(crate) fn own(session: &SessionContext, log: &Log) -> Spending {
     of_turn(session, &open_turn(&log.journal.entries()))
 }
@@ -56,7 +56,8 @@ fn is_boundary(fact: &Fact) -> bool {
     matches!(fact, Fact::SessionOpened(_) | Fact::TurnEnded { .. } | Fact::Rewound { .. })
 }
 
-/// `first`: the price of the model that the session began with. One that took over has its price in the fact that says so.
+/// `first`: the price of the model that the session began with. The price of a model that took over is in the fact that
+/// records it.
 fn of_entries(entries: &[&Arc<Entry>], first: Option<Price>) -> Spending {
     let (mut all, mut models) = (Spending::default(), TurnModels::default());
     for entry in entries {
@@ -65,7 +66,7 @@ fn of_entries(entries: &[&Arc<Entry>], first: Option<Price>) -> Spending {
         if let Some(usage) = asked_for(&entry.fact) {
             all += spending(price, usage);
         }
-        // Sent again, it is the same request.
+        // A repeated request counts once.
         if let Fact::Retried { usage, .. } = &entry.fact {
             all += Spending { requests: 0, ..spending(price, *usage) };
         }
@@ -73,7 +74,7 @@ fn of_entries(entries: &[&Arc<Entry>], first: Option<Price>) -> Spending {
     all
 }
 
-/// What a request to a model has cost, where the fact comes of one.
+/// The usage of the model request that the fact reports, if it reports one.
 fn asked_for(fact: &Fact) -> Option<Usage> {
     match fact {
         Fact::Replied { usage, .. }
@@ -83,7 +84,8 @@ fn asked_for(fact: &Fact) -> Option<Usage> {
     }
 }
 
-/// Of the sessions that `parent` has begun `since`, in milliseconds since 1970-01-01 UTC, and of those below them.
+/// The spending of the sessions that `parent` has begun `since`, in milliseconds since 1970-01-01 UTC, and of their own
+/// subagents.
 fn below(shared: &Shared, parent: &SessionId, since: u64) -> Spending {
     let home: &Home = &shared.setup.home;
     let mut all = Spending::default();
@@ -96,7 +98,7 @@ fn below(shared: &Shared, parent: &SessionId, since: u64) -> Spending {
     all
 }
 
-/// Of the model that a session began with.
+/// The price of the model that a session began with.
 fn price(shared: &Shared, model: &str) -> Option<Price> {
     let setup = &shared.setup;
     if *model == setup.model.spec {

@@ -1,4 +1,4 @@
-//! One attempt at a job, from its claim to what became of it.
+//! An attempt at a job, from its claim to its result.
 use super::{Asks, Begun, Ended, POLL_INTERVAL, Preparation, Work, Worker};
 use crate::{
     entries::restore,
@@ -27,7 +27,7 @@ use std::{
 use tokio::sync::{mpsc, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// How those that go on here are told of what people want.
+/// How those that continue here are told of what people want.
 #[derive(Default)]
 pub(crate) struct Attempts(Mutex<HashMap<String, AttemptChannels>>);
 
@@ -144,7 +144,7 @@ fn make_folder(folder: &Path) -> Result<(), FleetError> {
     })
 }
 
-/// Does what waits for git or for files, apart from what else goes on.
+/// Does what waits for git or for files, apart from what else continues.
 async fn waiting<T: Send + 'static>(
     what: impl FnOnce() -> Result<T, FleetError> + Send + 'static,
 ) -> Result<T, FleetError> {

@@ -10,7 +10,7 @@ use std::{
     sync::Arc,
 };
 
-/// After what was said and done; nothing where no server counted.
+/// Prints the usage after a conversation, unless the server counted nothing.
 pub(crate) fn print(cli: &CliContext, entries: &[Arc<Entry>]) -> Result<Exit, Failure> {
     let Some(SessionOpened { model, workspace, profile, .. }) = SessionOpened::of(entries) else {
         return Ok(Exit::Success);

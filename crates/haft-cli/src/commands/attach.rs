@@ -27,7 +27,7 @@ use std::{
 /// Where the token is looked for.
 const TOKEN_VARIABLE: &str = "HAFT_SERVE_TOKEN";
 
-/// Talks to a session until the person leaves. The session goes on.
+/// Talks to a session until the person leaves. The session continues.
 pub(crate) async fn attach(cli: &CliContext, args: &AttachArgs) -> Result<Exit, Failure> {
     let address = ServerAddress::parse(&args.url, args.insecure)?;
     let here = workspace(None)?;
@@ -101,7 +101,7 @@ async fn session(
     }
 }
 
-/// The session of this ID or title. One that is not listed is asked for by its ID.
+/// The ID of the session with this ID or title. A session that is not listed is opened by its ID.
 fn named(asked: &str, listed: &[ListedSession]) -> Result<String, Failure> {
     if listed.iter().any(|session| session.id == asked) {
         return Ok(asked.to_owned());

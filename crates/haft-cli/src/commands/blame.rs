@@ -13,7 +13,7 @@ use std::{
     path::Path,
 };
 
-/// The characters of a session that stand before each line: date and time.
+/// The characters of a session that are before each line: date and time.
 const SESSION: usize = 15;
 
 /// `haft blame`

@@ -63,7 +63,7 @@ pub(super) fn definition() -> Command {
     command.override_help(page)
 }
 
-/// A command that does not go on as typed may have been meant as a sentence: `review my changes`.
+/// A command that does not continue as typed may have been meant as a sentence: `review my changes`.
 fn prompt_in(error: &clap::Error, words: &[OsString]) -> Option<String> {
     use clap::error::ErrorKind::{InvalidSubcommand, UnknownArgument};
     let words: Vec<&str> = words.iter().map(|word| word.to_str()).collect::<Option<_>>()?;

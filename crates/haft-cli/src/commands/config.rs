@@ -100,7 +100,7 @@ fn path(cli: &CliContext) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// As TOML, keys of vendors left out.
+/// Prints the configuration as TOML, without keys of providers.
 fn show(config: &Config) -> Result<(), Failure> {
     let profile = config.profile()?;
     for setting in SETTINGS {

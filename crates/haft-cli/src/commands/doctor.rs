@@ -12,7 +12,7 @@ use haft_terminal::{Exit, document};
 use serde_json::json;
 use std::io::{Write, stdout};
 
-/// In front of what is said below a finding.
+/// Indent of the lines below a finding.
 const INDENT: &str = "           ";
 
 /// Prints a line for each finding, advice below it, and a summary; with `--json`, an object for each finding.

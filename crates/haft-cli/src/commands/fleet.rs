@@ -109,7 +109,7 @@ async fn migrate(address: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Of the whole fleet, if `owner` and `queue` are `None`.
+/// Pauses an owner or a queue, or the whole fleet if both are `None`.
 async fn pause(
     database: &Database,
     owner: Option<String>,
@@ -124,7 +124,7 @@ async fn pause(
     say(json, &object, &format!("paused {}; running jobs continue", whose(&paused)))
 }
 
-/// Of the whole fleet, if `owner` and `queue` are `None`.
+/// Resumes an owner or a queue, or the whole fleet if both are `None`.
 async fn resume(
     database: &Database,
     owner: Option<String>,
@@ -235,7 +235,7 @@ async fn end_logins(database: &Database, owner: Owner) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What was typed, else what the environment says.
+/// What was typed, otherwise what the environment says.
 pub(crate) fn address(cli: &CliContext, url: &FleetUrl) -> Result<String, Failure> {
     let known = url.fleet.clone().or_else(|| cli.environment.get("HAFT_FLEET").map(str::to_owned));
     known.ok_or_else(|| {
@@ -245,7 +245,7 @@ pub(crate) fn address(cli: &CliContext, url: &FleetUrl) -> Result<String, Failur
     })
 }
 
-/// With what the fleet's secrets are encrypted, if the environment says it.
+/// The key that encrypts the fleet's secrets, if the environment has it.
 fn fleet_key(cli: &CliContext) -> Result<Option<FleetKey>, Failure> {
     let key = cli.environment.get("HAFT_FLEET_KEY").map(FleetKey::parse).transpose();
     key.map_err(|error| Failure::usage(format!("cannot read HAFT_FLEET_KEY: {error}")))

@@ -15,7 +15,7 @@ use std::{
 /// More than any model takes: about a million tokens.
 pub(super) const MAX: usize = 4 << 20;
 
-/// A pipe may stay open for ever without input: if none comes within this time, the turn begins without it, unless
+/// A pipe may stay open forever without input: if none comes within this time, the turn begins without it, unless
 /// another command of a pipeline is at work.
 const FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(3);
 

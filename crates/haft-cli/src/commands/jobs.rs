@@ -142,7 +142,7 @@ async fn finish(
     let settings = cli.config(&job.engine.setup().workspace, &turn.work.settings.0)?.effective();
     let options = run::options(&job.engine, cli, turn, &settings)?;
     let (output, from) = (options.output, cursor::next(&job.session));
-    // One object, once there is a conclusion.
+    // A single object, once there is a conclusion.
     let options =
         Options { output: if output == Output::Json { Output::Nothing } else { output }, ..options };
     job.notices.iter().for_each(|notice| cli.warn(notice));

@@ -144,7 +144,7 @@ pub(crate) async fn enter(
     Ok(Entered::Kept)
 }
 
-/// From the terminal without showing it, else from standard input.
+/// Reads a key from the terminal, without showing it, or from standard input.
 async fn typed(cli: &CliContext, vendor: &Vendor, escape: Escape) -> Result<Secret, Failure> {
     let key = if is_terminal() {
         if let Some(page) = &vendor.key_page {

@@ -37,7 +37,7 @@ pub(super) fn links(cli: &CliContext, when: Option<Hyperlinks>, workspace: &Path
         return Links::default();
     }
     let get = |name: &str| cli.environment.get(name).unwrap_or_default();
-    // Others refuse a file with `#12` behind it (GLib), or look for one of that name.
+    // Other terminals refuse a file with `#12` at its end (GLib), or look for one of that name.
     let has_lines = get("TERM").contains("kitty") || get("TERM_PROGRAM") == "iTerm.app";
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     Links::new(workspace, &host, has_lines)

@@ -15,9 +15,9 @@ pub(super) use embedded::{demo, fetch_demo};
 /// The model to try things out with.
 #[derive(Clone)]
 pub(super) struct Demo {
-    /// As `--model` takes it.
+    /// The model, as `--model` takes it.
     pub(super) spec: String,
-    /// What is to be downloaded; nothing where it is here.
+    /// What is to be downloaded; `None` if it is here.
     pub(super) megabytes: Option<u64>,
 }
 
@@ -103,7 +103,7 @@ mod embedded {
         Some(Demo { spec: format!("local/{}", models::DEFAULT), megabytes })
     }
 
-    /// Downloads it where it is not here. As `--model` takes it.
+    /// Downloads the demo model if it is not here; returns it as `--model` takes it.
     pub(crate) fn fetch_demo(cli: &CliContext, demo: Demo) -> Result<String, Failure> {
         if demo.megabytes.is_some() {
             fetch(cli, &demo.spec)?;

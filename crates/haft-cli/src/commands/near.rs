@@ -56,7 +56,7 @@ const ACTIONS: &str = "list ls show get set add remove rm delete install uninsta
 /// What comes before the noun as well: `list skills`.
 const LEADING: &str = "list ls show install uninstall enable disable";
 
-/// What stands in sentences, and in no command.
+/// The text in sentences, and in no command.
 const OF_SENTENCES: &str = "a an the my our your this that these it is are was not and or to for of in on with from by as at \
                             fails failed broken wrong please again";
 
@@ -137,14 +137,15 @@ fn has(words: &str, word: &str) -> bool {
     words.split_whitespace().any(|known| known == word)
 }
 
-/// One word in small ASCII letters, digits, `-` and `_`. A letter alone is tried out with.
+/// Whether `word` is one word in lower-case ASCII letters, digits, `-` and `_`. A single letter is typed to try things
+/// out.
 fn is_small(word: &str) -> bool {
     let is_small = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
     word.len() > 1 && word.starts_with(|c: char| c.is_ascii_lowercase()) && word.bytes().all(is_small)
 }
 
-/// The command that `words` begin with, but for a slip of the fingers. Where the words may be a sentence, only a smaller slip
-/// counts: `what` is no `chat`.
+/// The command that `words` begin with, but for a slip of the fingers. If the words may be a sentence, only a smaller
+/// slip counts: `what` is no `chat`.
 fn near_command<'a>(words: &[String], commands: &'a clap::Command) -> Option<&'a str> {
     let first = words.first()?.to_lowercase();
     if !first.bytes().all(|byte| byte.is_ascii_alphabetic()) {

@@ -39,7 +39,7 @@ fn list(cli: &CliContext, session: Option<&str>, cwd: Option<&Path>, is_json: bo
     Ok(list.print("Nothing is queued here; a session with `--outbox` queues what cannot be taken back.")?)
 }
 
-/// One after the other, in the order in which they are named. One that goes wrong does not keep the others back.
+/// Handles the items in the order in which they are named. An item that fails does not keep the others back.
 async fn each(cli: &CliContext, ids: &[String], deed: Deed, is_json: bool) -> Result<Exit, Failure> {
     let mut interrupts = Interrupts::listen()?;
     // A name that is wrong is told before anything is done.

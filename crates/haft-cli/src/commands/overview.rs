@@ -35,7 +35,7 @@ const GROUPS: [(&str, &[&[&str]]); 4] = [
     ),
 ];
 
-/// What stands below the commands.
+/// The text below the commands.
 const COMMON: &str = "
 Common options (all: `haft run --help`; version: `haft -V`):
   -m, --model PROVIDER/MODEL   `openai/gpt-5`, `ollama/qwen3` or `anthropic`

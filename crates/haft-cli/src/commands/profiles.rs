@@ -22,7 +22,7 @@ fn list(json: bool) -> Result<Exit, Failure> {
     Ok(list.print("There are no profiles.")?)
 }
 
-/// Its TOML, as it may stand in a file of one's own.
+/// Prints the TOML of a profile, to copy into a file.
 fn show(name: &str) -> Result<Exit, Failure> {
     let Some(text) = Profile::source(name) else {
         let known = Profile::all().into_iter().map(|profile| profile.name).collect::<Vec<_>>().join(", ");

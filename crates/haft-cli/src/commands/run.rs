@@ -24,7 +24,7 @@ use std::{
     path::Path,
 };
 
-/// One turn, for the purpose that was typed. A goal alone is its own prompt.
+/// Runs one turn with the prompt that was typed. A goal alone is its own prompt.
 pub(crate) async fn run(
     cli: &CliContext,
     words: &[String],

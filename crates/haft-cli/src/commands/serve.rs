@@ -28,7 +28,7 @@ pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Fa
     let folders = folders(&host.first_engine().await?, &args.folder)?;
     let config = cli.config(&folders[0], &spec.settings)?;
     let roles = haft_app::users::roles(&config.user.serve);
-    // Where this fails, no token is made that was never shown.
+    // If this fails, no token is made that was never shown.
     let listening = haft_serve::listen(args.listen).await.map_err(|error| cannot_listen(args, &error))?;
     let Kept { token, is_new } = token::of(&cli.places.home, token::SERVE)?;
     greet(cli, &listening, args, &token, is_new)?;

@@ -62,12 +62,12 @@ pub(crate) async fn sessions(cli: &CliContext, command: Sessions) -> Result<Exit
     }
 }
 
-/// What stands in the session of this name, or of which this is the beginning of the name.
+/// The text in the session of this name, or of which this is the beginning of the name.
 fn entries(home: &Home, id: &str) -> Result<Vec<Arc<Entry>>, Failure> {
     Ok(home.peek(id)?)
 }
 
-/// With the sessions of its subagents.
+/// Removes a session and the sessions of its subagents.
 fn remove(home: &Home, id: &str, json: bool) -> Result<Exit, Failure> {
     for id in home.remove(id)?.iter().rev() {
         match json {
@@ -153,8 +153,8 @@ fn list_json(sessions: &[Summary]) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// `sessions` with those of subagents below the one that they work for, in the order of their beginning, and how deep each
-/// stands. One whose own is gone stands alone.
+/// Orders `sessions` with those of subagents below the one that they work for, the oldest first; also returns the depth
+/// of each. A session whose parent is gone is at the top.
 fn below_their_own(sessions: &[Summary]) -> Vec<(usize, &Summary)> {
     let mut below: HashMap<&str, Vec<&Summary>> = HashMap::new();
     let known: HashSet<&str> = sessions.iter().map(|session| session.id.0.as_str()).collect();
@@ -175,7 +175,7 @@ fn below_their_own(sessions: &[Summary]) -> Vec<(usize, &Summary)> {
             below.remove(session.id.0.as_str()).unwrap_or_default().into_iter().map(|one| (depth + 1, one)),
         );
     }
-    // A damaged journal may name one that stands below it.
+    // A damaged journal may name one that is below it.
     let listed: HashSet<&str> = ordered.iter().map(|(_, session)| session.id.0.as_str()).collect();
     ordered.extend(
         sessions.iter().filter(|session| !listed.contains(session.id.0.as_str())).map(|session| (0, session)),

@@ -37,7 +37,7 @@ pub(crate) async fn screen(
     turn: &TurnArgs,
     first: Option<Command>,
 ) -> Result<Exit, Failure> {
-    // Whatever is written beside the screen would stand in the middle of it.
+    // Whatever is written beside the screen would be in the middle of it.
     let (sender, warnings) = unbounded_channel();
     let on_screen = &cli.silent_but(Arc::new(move |warning| drop(sender.send(warning))));
     let Some(plan) = welcome::with_model(on_screen, turn, on_screen.plan(&turn.spec())?).await? else {

@@ -6,7 +6,7 @@ use haft_terminal::tui::{Color, OwnTheme, Palette, SyntaxTheme, Theme, Themes, s
 use serde::{Deserialize, Deserializer, de::Error};
 use std::{collections::BTreeSet, path::PathBuf};
 
-/// Those that come with Haft: name, and file.
+/// Themes that come with Haft: name and file.
 const BUILT_IN: [(&str, &str); 8] = [
     ("catppuccin", include_str!("themes/catppuccin.toml")),
     ("dracula", include_str!("themes/dracula.toml")),

@@ -17,7 +17,7 @@ use jiff::{Span, Zoned, civil::Date};
 use serde_json::{Map, json};
 use std::io::{self, IsTerminal, Write, stdout};
 
-/// Counts what journals say that requests took. Nothing is kept beside them.
+/// Sums the usage of all requests in the journals.
 pub(crate) fn usage(cli: &CliContext, args: &UsageArgs) -> Result<Exit, Failure> {
     let today = Zoned::now();
     let days = i64::try_from(args.days - 1).ok().filter(|days| *days < MAX_DAYS);
@@ -79,7 +79,7 @@ fn print(cli: &CliContext, args: &UsageArgs, sums: &Sums, first: Date, last: Dat
     Ok(Exit::Success)
 }
 
-/// As long as its tokens; those that were read from a cache are pale.
+/// A bar as long as its tokens; tokens that were read from a cache are pale.
 fn bar(row: &Row) -> Bar {
     let used = if row.requests == 0 { String::new() } else { tokens(row.tokens) };
     Bar { name: row.key.clone(), all: row.tokens, pale: row.usage.cache_read, numbers: [used, money(row)] }

@@ -30,7 +30,7 @@ pub(crate) async fn verify(cli: &CliContext, args: VerifyArgs) -> Result<Exit, F
     Ok(if verification.verified { Exit::Success } else { Exit::Unproven })
 }
 
-/// What was checked stands below the result.
+/// What was checked is below the result.
 fn tell(target: &str, verification: &Verification) -> Result<(), Failure> {
     let mut out = stdout().lock();
     for (number, line) in verification.lines(target).into_iter().enumerate() {

@@ -21,16 +21,16 @@ use std::io::{Write, stderr};
 
 /// What a line of the list stands for.
 enum Way {
-    /// It can be asked at once.
+    /// A model that can be asked immediately.
     Model(String),
     /// A key is needed first; then the model that it is for can be asked.
     Key(&'static Vendor, String),
-    /// It is downloaded first.
+    /// A model that must be downloaded first.
     Download(models::Demo),
 }
 
-/// `plan` as it is if there is a model or no person can be asked; otherwise with the model that the person chooses. Nothing
-/// where the person leaves.
+/// Returns `plan` unchanged if there is a model or no user can be asked; otherwise with the model that the user
+/// chooses. `None` if the user leaves.
 pub(super) async fn with_model(
     cli: &CliContext,
     turn: &TurnArgs,
@@ -47,10 +47,10 @@ pub(super) async fn with_model(
     }
 }
 
-/// Below the list if no server answers.
+/// Printed below the list if no server answers.
 const NO_SERVER: &str = "A local server such as Ollama (`ollama serve`) is listed while it runs.";
 
-/// To a person who leaves.
+/// Printed if the user leaves.
 const LEFT: &str = "No model was chosen. `haft` asks again; `haft --model PROVIDER/MODEL` uses any model, \
                     `haft login PROVIDER` saves a key, and `haft help models` explains both.";
 

@@ -46,8 +46,7 @@ fn call(rules: &mut Rules, form: &CallForm, offer: &Offer<'_>, wish: &str) -> St
     format!("{} {arguments} {}", literal(&begin), literal(&form.behind))
 }
 
-/// An object whose paths are named in the request, and whose texts stand in it if they do in the shown
-/// examples.
+/// An object whose paths are named in the request, and whose texts are in it if they do in the shown examples.
 fn arguments(rules: &mut Rules, offer: &Offer<'_>, wish: &str) -> String {
     let (files, mut schema) = (named_files(wish), offer.tool.parameters.clone());
     for (name, shape) in schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
@@ -56,7 +55,7 @@ fn arguments(rules: &mut Rules, offer: &Offer<'_>, wish: &str) -> String {
                 Some(either(files.iter().map(|file| in_json(file))))
             }
             "command" if !offer.shown.is_empty() => Some(commands(rules, &offer.shown, wish)),
-            // One of a few values stays one of them, whatever words the request has.
+            // A parameter with a few allowed values keeps them, whatever the words of the request are.
             _ if shape.get("enum").is_some() => None,
             name if is_taken_from_request(&offer.shown, name) => spans(rules, wish),
             _ => None,
@@ -97,7 +96,7 @@ fn spans(rules: &mut Rules, wish: &str) -> Option<String> {
     (!starts.is_empty()).then(|| either(starts))
 }
 
-/// A text of the request as it stands in JSON.
+/// A text of the request as it is in JSON.
 fn in_json(text: &str) -> String {
     let quoted = json!(text).to_string();
     literal(&quoted[1..quoted.len() - 1])

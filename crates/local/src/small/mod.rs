@@ -51,7 +51,7 @@ pub(crate) fn plan(request: &Request, form: &CallForm) -> Plan {
     let chosen = chosen(&step, &request.tools);
     let examples: String = chosen.iter().map(|example| shown(*example, form)).collect();
     let offers = if may_call { offers(&chosen, &request.tools, &step) } else { Vec::new() };
-    // Nothing in the prompt calls a tool without examples, so the model would never do so by itself.
+    // Without examples nothing in the prompt shows a call, so the model would never make one by itself.
     let must_call = offers.iter().all(|offer| offer.shown.is_empty())
         && offers.iter().any(|offer| is_named(offer.tool, &step));
     let may_answer = !must_call && chosen.iter().any(|(tool, _)| tool.is_none());

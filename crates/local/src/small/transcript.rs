@@ -75,7 +75,7 @@ fn resulted(result: &str) -> String {
     format!("Result: {result}\nReply:")
 }
 
-/// A call whose arguments stand in the order of the schema, which the grammar imposes too.
+/// A call whose arguments are in the order of the schema, which the grammar imposes too.
 fn call_text(tool: &ToolSpec, arguments: &Value, form: &CallForm) -> String {
     let Value::Object(given) = arguments else { return form.written(&tool.name, arguments) };
     let known = properties_of(&tool.parameters)
@@ -110,7 +110,7 @@ fn result_text(result: &ToolResult) -> String {
     }
 }
 
-/// A result without line numbers, clipped. Of an error only the first line: the model would take a hint for the next
+/// A result without line numbers, clipped. Only the first line of an error: the model would take a hint for the next
 /// request.
 fn readable(result: &str) -> String {
     if let Some(error) = result.strip_prefix("error: ") {

@@ -85,8 +85,8 @@ impl Call {
         }
     }
 
-    /// What comes of a question to the person; `None` if it is withdrawn: where `is_withdrawn`, and where the call ends. A
-    /// person may think for hours, and until then the call's channels to its session would stay open.
+    /// Waits for the answer to a question; `None` if the question is withdrawn: by `is_withdrawn`, or because the call
+    /// ends. A person may think for hours, and until then the call's channels to its session would stay open.
     async fn ask<T>(&self, asked: impl Future<Output = T>, is_withdrawn: &CancellationToken) -> Option<T> {
         self.questions.fetch_add(1, Ordering::Relaxed);
         let answer = select! {
@@ -103,12 +103,12 @@ impl Call {
 /// Our end of a connection.
 #[derive(Clone)]
 pub(crate) struct Client {
-    /// As the person calls the server.
+    /// Name that the user gave the server.
     pub(crate) server: String,
     pub(crate) calls: Arc<Calls>,
     /// How often the list of tools changed.
     pub(crate) changes: Arc<AtomicU64>,
-    /// `None` where the server is not offered any.
+    /// `None` if the server is not offered any.
     pub(crate) roots: Option<Roots>,
     /// Whether the server may ask for answers of a model.
     pub(crate) offers_sampling: bool,

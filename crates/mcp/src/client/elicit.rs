@@ -75,7 +75,7 @@ async fn fill_in(
     Ok(content)
 }
 
-/// One thing to fill in.
+/// A field to fill in.
 struct Field<'a> {
     name: &'a str,
     schema: &'a Value,
@@ -154,7 +154,7 @@ impl Field<'_> {
         }
     }
 
-    /// What was said as the server wants it; `None` where it is no such value.
+    /// The answer as a value of the type that the server wants; `None` if it is not one.
     fn read(&self, said: &str) -> Option<Value> {
         match self.schema["type"].as_str() {
             Some("boolean") => is_yes(said).map(Value::Bool),

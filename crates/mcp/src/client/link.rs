@@ -44,7 +44,7 @@ use tokio::{
 pub(crate) struct Link {
     pub(crate) service: RunningService<RoleClient, Client>,
     pub(crate) calls: Arc<Calls>,
-    /// What the first call waits for; nothing for a service, which is seldom on this machine and has its own folders.
+    /// What the first call waits for; `None` for a service, which is seldom on this machine and has its own folders.
     roots: Option<Roots>,
     greeted: Instant,
     /// Where we started it ourselves.
@@ -67,10 +67,10 @@ pub(crate) enum LinkError {
     Silent { limit: Duration, said: String },
     #[error("{reason}{said}")]
     Gone { reason: String, said: String },
-    /// It is there, and wants to know who asks.
+    /// The server answers and requires a login.
     #[error("it wants to know who asks (401): {0}")]
     Login(String),
-    /// It is there, and answers something else.
+    /// The server answers, but not in MCP.
     #[error("{reason}{said}")]
     Refused { reason: String, said: String },
 }
@@ -278,7 +278,7 @@ impl Running {
         Ok((running, (output, piped.input)))
     }
 
-    /// A program that closed its output may need a moment to end. One that goes on is not waited for longer.
+    /// Waits a moment for the program to end: it has closed its output.
     async fn wait_for_end(&self) {
         for _ in 0..MAX_END_CHECKS {
             if matches!(self.process.lock().ended(), Ok(Some(_))) {

@@ -17,7 +17,7 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    /// Definitions may take `budget` tokens. Where they take more, whole servers are left to the search, the dearest
+    /// Definitions may take `budget` tokens. If they take more, whole servers are left to the search, the dearest
     /// first.
     pub(super) fn new(servers: &[(Arc<Server>, Arc<[Tool]>)], budget: usize, found: &Found) -> Self {
         let tools = named(servers);
@@ -36,7 +36,7 @@ impl Listing {
         Self { registry, offered, found: found.clone(), extended: HashMap::new() }
     }
 
-    /// What was found stands behind the rest.
+    /// What was found follows the rest.
     pub(super) fn of(&mut self, session: &SessionId) -> Arc<Registry> {
         let found = self.found.of(session);
         if found.is_empty() {

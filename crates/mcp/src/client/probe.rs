@@ -31,10 +31,10 @@ pub struct Probe {
 /// Why a server cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
-    /// It does not start, or cannot be reached.
+    /// The server does not start, or cannot be reached.
     #[error("it cannot be started: {0}")]
     Start(String),
-    /// It wants a login or a token.
+    /// The server requires a login or a token.
     #[error("it wants to know who asks (401): {0}")]
     Login(
         /// What to do.

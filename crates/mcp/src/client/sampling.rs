@@ -15,7 +15,7 @@ const MAX_PROMPT: usize = 20_000;
 /// Maximum tokens of an answer.
 const MAX_OUTPUT: u32 = 8_192;
 
-/// Of the specification: the user rejected the request.
+/// Error code of the specification: the user rejected the request.
 const REJECTED: ErrorCode = ErrorCode(-1);
 
 /// Shows the person of `ctx` the whole prompt and the model, and asks the model if they agree.

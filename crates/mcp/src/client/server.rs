@@ -47,7 +47,7 @@ pub(crate) struct Server {
 /// What the server said of its tools.
 struct ToolList {
     tools: Arc<[Tool]>,
-    /// Of which state of `changes`; none if it never said anything.
+    /// The state of `changes` that the list belongs to; `None` if the server has sent no list.
     as_of: Option<u64>,
 }
 
@@ -247,7 +247,7 @@ impl Server {
         }
     }
 
-    /// Returns the connection; connects again if there is none that works.
+    /// Returns the connection; connects again if it does not work.
     pub(crate) async fn link(&self) -> Result<Arc<Link>, LinkError> {
         let mut link = self.link.lock().await;
         if let Some(link) = link.as_ref().filter(|link| link.is_up()) {
@@ -281,7 +281,7 @@ fn changed(before: &[Tool], after: &[Tool]) -> Option<String> {
     }
 }
 
-/// All that `page` lists, page by page: at most [`MAX_PAGES`] pages and [`MAX_LISTED`] entries.
+/// Everything that the server lists, page by page: at most [`MAX_PAGES`] pages and [`MAX_LISTED`] entries.
 pub(crate) async fn all<T, F>(
     page: impl Fn(Option<PaginatedRequestParams>) -> F,
 ) -> Result<Vec<T>, ServiceError>

@@ -13,9 +13,9 @@ pub struct McpServer {
     pub name: String,
     /// How it is reached.
     pub transport: Transport,
-    /// How Haft logs in to it; none if it takes no logins. Of no use for a program.
+    /// How Haft logs in to the server; `None` if it takes no logins. Ignored for programs.
     pub oauth: Option<OAuth>,
-    /// The server's own names of the tools that may be called; none for all.
+    /// The server's own names of the tools that may be called; `None` for all.
     pub tools: Option<Vec<String>>,
     /// Whether the server is believed where it says of a tool that it only reads. Such a call needs no approval.
     pub trust_hints: bool,
@@ -87,7 +87,7 @@ pub enum ServerRoots {
     Automatic,
     /// The workspace, whatever the arguments are.
     Workspace,
-    /// None: the capability is not offered.
+    /// No folders: the capability is not offered.
     Nothing,
     /// These, as absolute paths.
     Folders(Vec<PathBuf>),
@@ -100,14 +100,14 @@ pub enum Transport {
     Program {
         /// Looked up in the `PATH`, or a path.
         program: String,
-        /// One by one.
+        /// Arguments of the program.
         arguments: Vec<String>,
-        /// Beside what all processes get.
+        /// Variables in addition to those that all processes get.
         environment: Vec<(String, String)>,
     },
     /// A service that talks Streamable HTTP.
     Url {
-        /// Its endpoint.
+        /// Address of the endpoint.
         url: String,
         /// Sent with every request.
         headers: Vec<(String, String)>,

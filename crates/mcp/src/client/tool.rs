@@ -47,8 +47,8 @@ impl AnyTool for RemoteTool {
         &self.spec
     }
 
-    /// Its effects are unknown, so it is a command. The command carries a fingerprint of the definition: a tool with a changed
-    /// description needs a new permission (faults D44).
+    /// The tool's effects are unknown, so it is a command. The command carries a fingerprint of the definition: a tool
+    /// with a changed description needs a new permission (faults D44).
     fn effects(&self, _: &Value, _: &Path) -> Result<Vec<Effect>, ToolError> {
         Ok(vec![self.effect.clone()])
     }
@@ -90,13 +90,13 @@ fn name(server: &str, tool: &str, is_free: impl Fn(&str) -> bool) -> String {
     numbered.find(|name| is_free(name)).expect("some number is free")
 }
 
-/// With `_` for what is no letter, digit, `_` or `-`.
+/// The name with `_` for each character other than letters, digits, `_` and `-`.
 fn clean(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     name.chars().map(|c| if fits(c) { c } else { '_' }).collect()
 }
 
-/// Of all that the server says of the tool.
+/// Fingerprint of everything that the server says about the tool.
 fn print(tool: &Tool) -> String {
     hash(&serde_json::to_vec(tool).unwrap_or_default())[..16].to_owned()
 }

@@ -62,7 +62,7 @@ pub(super) fn of_request(error: &ServiceError) -> String {
 pub(super) fn is_unauthorized(error: &DynamicTransportError) -> bool {
     match error.error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
         Some(StreamableHttpError::AuthRequired(_)) => true,
-        // One that names no scheme.
+        // A challenge without a scheme.
         Some(StreamableHttpError::UnexpectedServerResponse(said)) => said.starts_with("HTTP 401"),
         _ => false,
     }

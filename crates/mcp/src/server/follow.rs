@@ -5,7 +5,7 @@ use haft_core::{Answer, Command, Entry, Event, Fact, Question, Update};
 use haft_engine::{Session, TurnReport};
 use haft_present::{diff, proposal::Proposal, safe};
 
-/// Sends `command` and follows its turn to the end. Where the client cancels, the turn is interrupted; where this is
+/// Sends `command` and follows its turn to the end. If the client cancels, the turn is interrupted; where this is
 /// dropped, too.
 pub(super) async fn follow(session: &Session, command: Command, client: &Client) -> TurnReport {
     let _interrupted_on_drop = InterruptOnDrop(session);
@@ -29,7 +29,7 @@ pub(super) async fn follow(session: &Session, command: Command, client: &Client)
     }
 }
 
-/// What is asked here may be answered elsewhere first.
+/// Passes an entry on to the client. Another front-end may answer a question first.
 async fn tell(session: &Session, entry: &Entry, client: &Client) {
     match &entry.fact {
         Fact::ToolStarted { name, arguments, .. } => client.progress(format!("{name} {arguments}")).await,
@@ -56,7 +56,8 @@ async fn tell(session: &Session, entry: &Entry, client: &Client) {
     }
 }
 
-/// With all that the call would do: there is nowhere else to look it up.
+/// Asks the client for an approval. The text has everything that the call would do, since the client cannot look it up
+/// elsewhere.
 async fn approve(session: &Session, fact: &Fact, client: &Client) -> Answer {
     let (Fact::ApprovalAsked { changes, .. }, Some(proposal)) = (fact, Proposal::of(session, fact)) else {
         return Answer::Unanswered;

@@ -22,9 +22,9 @@ pub type Begin = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Begun, String>>
 
 /// A job that can be worked on.
 pub struct Begun {
-    /// Its session.
+    /// Session of the job.
     pub session: Session,
-    /// Who works.
+    /// Agent of the job.
     pub agent: Agent,
     /// What is to be done.
     pub order: JobSpec,

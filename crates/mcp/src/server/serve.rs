@@ -46,7 +46,7 @@ pub async fn over_stdio(
     }
 }
 
-/// A socket of this machine. Others must not reach it: what is said there is not encrypted.
+/// Opens a socket on a loopback address: messages are not encrypted, so other machines must not reach it.
 pub async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     ensure!(address.ip().is_loopback(), "`{address}` can be reached from outside; listen on 127.0.0.1");
     TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))

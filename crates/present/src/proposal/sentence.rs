@@ -4,7 +4,7 @@ use crate::safe;
 use haft_core::{Change, ChangeKind, Effect, Execution};
 use std::path::Path;
 
-/// A longer command stands above the question, and not in it.
+/// A longer command is above the question, and not in it.
 const MAX_COMMAND_CHARS: usize = 100;
 /// Things named in a question; more are counted.
 const MAX_NAMED_THINGS: usize = 3;
@@ -19,9 +19,9 @@ pub const NO: &str = "No, and say what to do instead";
 pub struct Sentence {
     /// `Edit src/calc.py?`
     pub question: String,
-    /// It says all that the call would do.
+    /// Whether the sentence names everything that the call would do.
     pub names_all: bool,
-    /// It does, and the call is called with nothing else.
+    /// Whether, in addition, the call has no further arguments.
     pub is_whole: bool,
     /// What would not be asked for again: `edits of src/calc.py`.
     again: String,
@@ -79,7 +79,7 @@ fn what(effects: &[Effect], workspace: &Path) -> (String, bool) {
     }
 }
 
-/// Nothing of what is too long for a sentence.
+/// The effect in words; `None` if it is too long for a sentence.
 fn named(effect: &Effect, workspace: &Path) -> Option<String> {
     Some(match effect {
         Effect::Execute(Execution { command, .. }) if remote(command).is_some() => {
@@ -123,14 +123,14 @@ fn execution(effect: &Effect) -> Option<&Execution> {
     if let Effect::Execute(run) = effect { Some(run) } else { None }
 }
 
-/// Nothing where it is too long for a sentence.
+/// The command in words; `None` if it is too long for a sentence.
 fn command(run: &Execution) -> Option<String> {
     let shown = safe::visible(&run.command);
     let fits = shown.chars().count() <= MAX_COMMAND_CHARS && !shown.contains('\n');
     fits.then(|| format!("`{shown}`{}", place(run)))
 }
 
-/// Where it runs, unless that is the workspace.
+/// The folder that it runs in, unless that is the workspace.
 fn place(Execution { folder, .. }: &Execution) -> String {
     match folder.is_absolute() {
         _ if folder.as_os_str().is_empty() => String::new(),

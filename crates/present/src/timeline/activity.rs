@@ -1,6 +1,6 @@
-//! [`Activity`]: what goes on in a session at a moment.
+//! [`Activity`]: what continues in a session at a moment.
 
-/// What goes on at this moment.
+/// What continues at this moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Activity {
     /// A person is asked.

@@ -24,7 +24,7 @@ pub fn prompts(entries: &[Arc<Entry>]) -> Vec<(Seq, String)> {
     prompts.collect()
 }
 
-/// How a session went on last.
+/// How a session continued last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recap {
     /// Turns that were begun and not undone.
@@ -35,7 +35,7 @@ pub struct Recap {
     pub reply: String,
 }
 
-/// Returns what was said last in a session of these entries.
+/// Returns the number of turns, the last prompt and the last reply of a session with these entries.
 pub fn recap(entries: &[Arc<Entry>]) -> Recap {
     let (mut recap, mut is_in_turn) = (Recap::default(), false);
     for entry in haft_core::active_path(entries) {
@@ -82,7 +82,7 @@ pub fn cost(entries: &[Arc<Entry>], first: Option<Price>) -> Option<f64> {
     costs.sum()
 }
 
-/// What a request took, where the fact comes of one.
+/// The usage of the model request that the fact reports, if it reports one.
 fn requested(fact: &Fact) -> Option<Usage> {
     match fact {
         Fact::Replied { usage, .. }
@@ -163,7 +163,7 @@ pub fn next_step_if_failed(way: Direction) -> &'static str {
     }
 }
 
-/// As one word of a shell.
+/// Quotes `name` as one word of a shell.
 fn quoted(name: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "._/-+@%".contains(c);
     match name.chars().all(is_plain) && !name.starts_with('-') {
@@ -172,7 +172,7 @@ fn quoted(name: &str) -> String {
     }
 }
 
-/// The same without a line where no file was moved.
+/// The files that an undo or a redo moved, in words; `None` if it moved no file.
 pub(super) fn files(fact: &Fact) -> Option<Vec<String>> {
     let Fact::Rewound { way, changes, conflicts, untracked, merged, marked, failed, .. } = fact else {
         return None;

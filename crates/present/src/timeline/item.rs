@@ -6,13 +6,13 @@ use haft_core::{
 use serde_json::Value;
 use std::{collections::VecDeque, path::PathBuf, time::Duration};
 
-/// What is finished never looks different later: prompts, thoughts, parts of replies, calls with what came of them, notes,
-/// failures, moved files and ends of turns. What happens while something goes on stands behind.
+/// What is finished never looks different later: prompts, thoughts, parts of replies, calls with what came of them,
+/// notes, failures, moved files and ends of turns. What happens while something continues follows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
     /// A person spoke.
     Prompt {
-        /// What was said.
+        /// The text.
         text: String,
         /// Pictures beside it.
         images: Vec<Image>,
@@ -50,7 +50,7 @@ pub enum Item {
     Rewound {
         /// Which way.
         way: Direction,
-        /// One line for each file.
+        /// A line for each file.
         files: Vec<String>,
     },
     /// A turn is over.
@@ -59,27 +59,27 @@ pub enum Item {
         outcome: Outcome,
         /// Model calls.
         rounds: u32,
-        /// Of the turn.
+        /// Tokens of the turn.
         usage: Usage,
         /// In US dollars; `None` if the price is unknown.
         cost_usd: Option<f64>,
-        /// From the prompt on, without the time in which a person was asked.
+        /// Time since the prompt, without the time in which the user was asked.
         took: Duration,
     },
     /// More of the reply, with the other ways in which replies are given.
     Text {
-        /// As the model wrote it.
+        /// Text of the model.
         text: String,
-        /// It differs from what was given of the reply, and comes in its place.
+        /// Whether it replaces the parts of the reply that were passed on.
         is_anew: bool,
     },
     /// More of what the model thinks.
     Thought {
-        /// As the model wrote it.
+        /// Text of the model.
         text: String,
-        /// It differs from what was given, and comes in its place.
+        /// Whether it replaces the parts that were passed on.
         is_anew: bool,
-        /// The model thinks it now; else it was missed, and is known from the record.
+        /// The model thinks it now; otherwise it was missed, and is known from the record.
         is_live: bool,
     },
     /// The model is asked again.
@@ -109,7 +109,7 @@ pub enum Item {
         call: CallId,
         /// The tool, as the model calls it.
         name: String,
-        /// With these arguments, which may have been put right.
+        /// The arguments that it ran with, which may have been corrected.
         arguments: Value,
     },
     /// A call says something while it runs.
@@ -132,7 +132,7 @@ pub enum Item {
     Asked {
         /// The call.
         call: CallId,
-        /// With changes in view.
+        /// Whether the question shows changes.
         has_changes: bool,
     },
 }
@@ -162,17 +162,17 @@ impl Item {
 /// A call of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// As the model made it.
+    /// The call as the model made it.
     pub made: ToolCall,
     /// Names it in its session.
     pub id: CallId,
     /// The tool.
     pub name: String,
-    /// Its arguments in a few words.
+    /// The arguments in a few words.
     pub summary: String,
     /// How far it is.
     pub state: CallState,
-    /// It ran; else it was refused, or its arguments were wrong.
+    /// It ran; otherwise it was refused, or its arguments were wrong.
     pub has_started: bool,
     /// The last lines that it said while it ran.
     pub output: VecDeque<String>,
@@ -180,7 +180,7 @@ pub struct Call {
     pub changes: Vec<Change>,
     /// What it asked to do to files.
     pub(super) proposed: Vec<Change>,
-    /// Those of them that were not allowed.
+    /// Changes that were not allowed.
     pub refused: Vec<Change>,
     /// Whether sessions below did that.
     pub is_delegated: bool,
@@ -207,11 +207,11 @@ pub struct Call {
 pub enum CallState {
     /// Not begun.
     Waiting,
-    /// At work.
+    /// Running.
     Running,
-    /// It worked.
+    /// It succeeded.
     Done,
-    /// It did not.
+    /// It failed.
     Failed,
 }
 
@@ -271,7 +271,7 @@ impl Call {
         }
     }
 
-    /// Of each of these files the last change did not come about.
+    /// Removes the last change of each of these files: it was not settled.
     pub(super) fn left_alone(&mut self, paths: &[PathBuf]) {
         for path in paths {
             let place = self.changes.iter().rposition(|change| change.path == *path);
@@ -325,7 +325,7 @@ pub(super) fn note(fact: &Fact) -> Vec<Item> {
     line(fact).map(Item::Note).into_iter().collect()
 }
 
-/// The same for a fact that not every front-end shows.
+/// Items for a fact that not every front-end shows.
 pub(super) fn aside(about: Aside, fact: &Fact) -> Vec<Item> {
     vec![Item::Aside { about, text: line(fact).unwrap_or_default() }]
 }

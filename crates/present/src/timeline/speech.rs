@@ -8,7 +8,7 @@ pub(super) struct Speech {
     heard: String,
     /// How many bytes of `heard` are shown.
     shown: usize,
-    /// What was shown and then taken back, until what comes in its place differs.
+    /// Text that was shown and is void now. It stays until the text that replaces it differs.
     stale: Option<String>,
 }
 
@@ -16,7 +16,7 @@ pub(super) struct Speech {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct News {
     pub(super) text: String,
-    /// It differs from what is shown, and comes in its place.
+    /// Whether it replaces the text that is shown.
     pub(super) is_anew: bool,
 }
 
@@ -39,12 +39,12 @@ impl Speech {
         self.shown = 0;
     }
 
-    /// Of what is shown, all behind the first `length` bytes can still be replaced.
+    /// Keeps the first `length` bytes of what is shown; the rest may still be replaced.
     pub(super) fn take_back(&mut self, length: usize) {
         self.shown = length;
     }
 
-    /// Whether `whole` goes on where this stops.
+    /// Whether `whole` continues where this stops.
     pub(super) fn is_beginning_of(&self, whole: &str) -> bool {
         whole.starts_with(&self.heard)
     }
@@ -64,7 +64,8 @@ impl Speech {
         }
     }
 
-    /// At most `most` bytes of what is not shown. What was taken back comes again, whole, unless it is the same.
+    /// Returns up to `most` bytes that were not shown yet. Text that was taken back comes again as a whole, unless it
+    /// is the same.
     pub(super) fn news(&mut self, most: usize) -> Option<News> {
         if !self.has_news() {
             return None;

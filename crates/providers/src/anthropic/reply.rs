@@ -18,7 +18,7 @@ use haft_core::{CallId, Delta, StopReason, Usage};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// One reply under way.
+/// Reads the events of one streamed reply.
 #[derive(Default)]
 pub(crate) struct MessageReply {
     open: BTreeMap<usize, Open>,

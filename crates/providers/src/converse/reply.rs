@@ -20,7 +20,7 @@ use haft_core::{CallId, Delta, StopReason, Usage};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// One reply under way.
+/// Reads the events of one streamed reply.
 #[derive(Default)]
 pub(crate) struct ConverseReply {
     /// The proofs of thoughts, which are held back until the end of their block.

@@ -17,9 +17,9 @@ use tokio::{
 
 /// Once the command has ended, what is left in its pipe comes at once; who holds the pipe open has left the group.
 const PIPE_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
-/// So much of its standard error is kept while it runs, in bytes.
+/// Maximum bytes of standard error that are kept while it runs.
 const MAX_STDERR_BYTES: usize = 16 << 10;
-/// So much of its standard error is told when it fails: the end, where the reason stands.
+/// How much of standard error an error quotes: its end, which has the reason.
 const SHOWN_STDERR: Clip = Clip { lines: 20, bytes: 1_000, keep: Keep::Tail };
 
 /// A running command. Dropping it ends the command and its children.
@@ -48,7 +48,7 @@ impl Running {
         let Piped { input, output, errors: stderr, process } =
             program.start_piped().map_err(|error| not_started(exec, &error))?;
         let (mut feeding, mut errors) = (JoinSet::new(), JoinSet::new());
-        // Else it is at its end for the command.
+        // A command that takes the prompt as an argument finds its standard input closed.
         if !exec.takes_prompt() {
             feeding.spawn(feed(input, prompt.to_owned()));
         }
@@ -88,7 +88,7 @@ impl Running {
         }
     }
 
-    /// Whether it did what it was asked to.
+    /// Waits for the end, and fails unless the command succeeded.
     pub(super) async fn finish(&mut self, exec: &Exec) -> Result<(), ProviderError> {
         if self.ended.is_none() {
             let ended = timeout_at(self.deadline, self.process.wait()).await;

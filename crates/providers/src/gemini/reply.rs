@@ -22,7 +22,7 @@ use serde_json::Value;
 /// The model wrote a call that the vendor could not read; asked again, it writes another.
 const FAILED: &[&str] = &["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"];
 
-/// One reply under way.
+/// Reads the events of one streamed reply.
 #[derive(Default)]
 pub(crate) struct ContentReply {
     calls: usize,
@@ -104,7 +104,7 @@ impl ContentReply {
     }
 }
 
-/// Thoughts are counted apart from what is said, the cache among what is read.
+/// The wire counts thoughts separately from output, and cached tokens as part of the input.
 fn usage(usage: &Value) -> Option<Usage> {
     let number = |field: &str| count(&usage[field]).unwrap_or(0);
     let read = count(&usage["promptTokenCount"])? + number("toolUsePromptTokenCount");

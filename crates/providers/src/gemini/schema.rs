@@ -25,14 +25,15 @@ const KNOWN: &[&str] = &[
 const FORMATS: &[&str] = &["float", "double", "int32", "int64", "date-time"];
 /// Schemas that hold themselves are cut here.
 const MAX_DEPTH: usize = 12;
-/// What a type leaves out that is said of another one.
+/// Keywords that belong to one type; they are left out of all others.
 const OF_TYPES: &[(&str, &[&str])] = &[
     ("array", &["items", "minItems", "maxItems"]),
     ("object", &["properties", "required", "minProperties", "maxProperties"]),
 ];
 
-/// What Gemini takes of the parameters of a tool, which are one object: of several forms it has all properties, and requires
-/// what each of them requires. Nothing if it has no properties: the wire refuses that.
+/// The parameters of a tool in the form that Gemini accepts, which is one object. Of several alternative objects it has
+/// all properties, and requires what each of them requires. `None` if there are no properties: the wire refuses an
+/// empty object.
 pub(super) fn parameters(schema: &Value) -> Option<Value> {
     let mut taken = reduced(schema, schema, 0);
     if let Some(Value::Array(forms)) = taken.remove("anyOf") {
@@ -64,7 +65,7 @@ fn reduced(schema: &Value, root: &Value, depth: usize) -> Map<String, Value> {
     settled(gathered(schema, root, depth))
 }
 
-/// What is known of `schema`, with its references and `allOf` put in. Choices stand beside the rest.
+/// What is known of `schema`, with its references and `allOf` put in. Choices are beside the rest.
 fn gathered(schema: &Value, root: &Value, depth: usize) -> Map<String, Value> {
     let mut taken = Map::new();
     if depth > MAX_DEPTH {
@@ -105,7 +106,7 @@ fn merge(taken: &mut Map<String, Value>, more: Map<String, Value>) {
     }
 }
 
-/// Only texts can be listed; of other values their type is said.
+/// Copies the allowed values if all are texts, and otherwise only their type: the wire lists no other values.
 fn take_values(schema: &Value, taken: &mut Map<String, Value>) {
     let constant = schema.get("const").map(|constant| vec![constant.clone()]);
     let values = schema["enum"].as_array().cloned().or(constant).unwrap_or_default();
@@ -149,7 +150,7 @@ fn take_inner(schema: &Value, root: &Value, depth: usize, taken: &mut Map<String
     }
 }
 
-/// One type each: of several, each becomes a choice.
+/// Copies the type. Several types become alternatives of one type each.
 fn take_types(taken: &mut Map<String, Value>) {
     let Some(Value::Array(types)) = taken.get("type").cloned() else { return };
     taken.remove("type");
@@ -183,7 +184,7 @@ fn take_choices(schema: &Value, root: &Value, depth: usize, taken: &mut Map<Stri
     }
 }
 
-/// Either choices and nothing else, or one type with what is said of that: the wire refuses all else.
+/// Either choices and nothing else, or one type with what is said of that: the wire refuses everything else.
 fn settled(mut taken: Map<String, Value>) -> Map<String, Value> {
     let Some(Value::Array(choices)) = taken.remove("anyOf") else { return of_one_type(taken) };
     let mut choices: Vec<Map<String, Value>> = choices

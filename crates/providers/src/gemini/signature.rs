@@ -1,5 +1,5 @@
-//! Gemini's thought signatures: how the journal keeps them, and how the calls of a message get theirs back. The chat wire of
-//! Gemini keeps them in the same form, so either wire can go on with a conversation of the other.
+//! Gemini's thought signatures: how the journal keeps them, and how the calls of a message get theirs back. The chat
+//! wire of Gemini keeps them in the same form, so either wire can continue with a conversation of the other.
 use crate::{
     Wire,
     quirks::{Quirks, is_among},
@@ -15,7 +15,7 @@ pub(crate) fn sign(call: Option<usize>, proof: &str) -> String {
     Wire::Gemini.mark(&format!("{place}:{proof}"))
 }
 
-/// What [`sign`] put together; nothing for the signatures of other wires.
+/// What [`sign`] put together; `None` for the signatures of other wires.
 pub(super) fn signed(signature: &str) -> Option<(Option<usize>, &str)> {
     let (place, proof) = Wire::Gemini.own(signature)?.split_once(':')?;
     Some((place.parse().ok(), proof))

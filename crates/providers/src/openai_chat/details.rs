@@ -26,7 +26,7 @@ impl Details {
         }
     }
 
-    /// As the journal keeps them; nothing if the reply had none.
+    /// The details in the form that the journal keeps; `None` if the reply had none.
     pub(super) fn signature(&self) -> Option<String> {
         (!self.0.is_empty()).then(|| Wire::OpenaiChat.mark(&Value::from(self.0.clone()).to_string()))
     }

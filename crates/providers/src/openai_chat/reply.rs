@@ -20,7 +20,7 @@ use haft_core::{CallId, Delta, StopReason, Usage};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
-/// One reply under way.
+/// Reads the chunks of one streamed reply.
 #[derive(Default)]
 pub(crate) struct ChatReply {
     calls: Calls,
@@ -123,7 +123,7 @@ impl ChatReply {
         if let Some(calls) = said["tool_calls"].as_array_mut() {
             calls.iter_mut().filter(|piece| piece.is_object()).for_each(|piece| self.calls.piece(piece, out));
         }
-        // Of before 2023-11; some servers still speak it.
+        // The form of calls before 2023-11, which some servers still send.
         if said["function_call"].is_object() {
             let function = said["function_call"].take();
             self.calls.piece(&mut serde_json::json!({"index": 0, "function": function}), out);
@@ -187,7 +187,8 @@ impl Calls {
         }
     }
 
-    /// By its index, else by its id; a piece with neither goes on with the last call, unless it brings a name.
+    /// Finds the call that a piece belongs to: by its index, otherwise by its ID. A piece with neither continues the
+    /// last call, unless it brings a name.
     fn place(&mut self, index: Option<u64>, id: &str, name: &str) -> usize {
         let place = match index {
             // Some servers number every call 0 and tell them apart by their ids.

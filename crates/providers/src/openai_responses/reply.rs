@@ -23,7 +23,7 @@ use haft_core::{CallId, Delta, StopReason, Usage};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// One reply under way.
+/// Reads the events of one streamed reply.
 #[derive(Default)]
 pub(crate) struct ResponsesReply {
     items: BTreeMap<usize, Item>,
@@ -31,7 +31,7 @@ pub(crate) struct ResponsesReply {
     base: usize,
     last: usize,
     has_calls: bool,
-    /// Its last event reports work that produces no visible output.
+    /// Whether the last event reported work that produces no visible output.
     is_at_work: bool,
     status: Option<String>,
     /// Why the reply is incomplete, in the vendor's word.
@@ -77,7 +77,7 @@ impl Parser for ResponsesReply {
             "completed" | "incomplete" | "failed" | "cancelled" => {
                 self.close(data["response"].take(), out)?
             }
-            // Many others repeat what was said, or tell of tools that the vendor runs.
+            // Many other events repeat earlier text, or report tools that the vendor runs.
             _ => {}
         }
         Ok(())
@@ -216,7 +216,7 @@ impl ResponsesReply {
     }
 }
 
-/// Of a reasoning item: its summary, else the thoughts themselves, which only open models show.
+/// The summary of a reasoning item, or its full text, which only open models send.
 fn thought(item: &Value) -> String {
     let words = |field: &str| {
         let parts = item[field].as_array().into_iter().flatten();

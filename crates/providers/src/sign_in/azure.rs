@@ -39,7 +39,7 @@ pub(super) fn address(given: Option<&str>) -> Result<String, Missing> {
     Ok(format!("{root}{PATH}"))
 }
 
-/// Who asks for tokens.
+/// The identity that asks for tokens.
 #[derive(Clone)]
 pub(super) enum Source {
     /// An application, with a secret of its own or a token of another identity provider.

@@ -27,7 +27,7 @@ pub(super) async fn ask(line: &[String], variables: &Variables) -> Result<Value,
     match finished.exit {
         Exit::Code(0) => {}
         Exit::Code(code) => {
-            // Its last line says why; the ones before may be a trace.
+            // The last line usually states the reason; the lines before it may be a trace.
             let last = finished.stderr.text.trim().lines().last().unwrap_or("it printed no reason");
             return Err(FetchError::refused(format!("`{program}` ended with exit code {code}: {last}")));
         }

@@ -16,16 +16,16 @@ use tokio::time::timeout;
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A token has a few thousand bytes.
 const MAX_TOKEN_BYTES: usize = 1 << 20;
-/// So much of a server's words is passed on, in bytes.
+/// Maximum bytes of a server's message that are passed on.
 const KEPT_WORDS: usize = 500;
 
 /// Why there is no credential.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FetchError {
-    /// It may be there in a moment: a server did not answer, or had a fault.
+    /// A server did not answer, or had a fault: the token may be available in a moment.
     #[error("{0}")]
     Unreachable(String),
-    /// It will not be there without the user.
+    /// The token is refused until the user changes something.
     #[error("{0}")]
     Refused(String),
 }
@@ -44,7 +44,8 @@ pub(super) struct Answered {
     pub(super) text: String,
 }
 
-/// Reads the token in a file that its platform writes anew before the token ends. From then on no output shows it.
+/// Reads the token in a file that its platform writes anew before the token ends. The token is registered as a secret,
+/// so that no output shows it.
 pub(super) fn read_token(path: &Path) -> Result<String, FetchError> {
     let token = fs::read_to_string(path);
     let token =
@@ -53,7 +54,7 @@ pub(super) fn read_token(path: &Path) -> Result<String, FetchError> {
     Ok(token.trim().to_owned())
 }
 
-/// What stands in the first element `name` of `text`, which is XML without attributes in it.
+/// The text in the first element `name` of `text`, which is XML without attributes in it.
 pub(super) fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let rest = text.split_once(&format!("<{name}>"))?.1;
     rest.split_once(&format!("</{name}>")).map(|(inside, _)| inside)

@@ -62,7 +62,7 @@ fn project_of(content: &Value) -> Option<String> {
     names.into_iter().find(|name| !name.is_empty()).map(str::to_owned)
 }
 
-/// The file that a variable names, which must be there, else the one that `gcloud` wrote.
+/// The file that a variable names, which must be there, otherwise the one that `gcloud` wrote.
 fn credentials(variables: &Variables) -> Result<Option<File>, Missing> {
     const NAMED: &str = "GOOGLE_APPLICATION_CREDENTIALS";
     let folder = variables.file("CLOUDSDK_CONFIG", ".config/gcloud");
@@ -88,7 +88,7 @@ fn renewal() -> String {
     "run `gcloud auth application-default login`".into()
 }
 
-/// Who asks for tokens.
+/// The identity that asks for tokens.
 #[derive(Clone)]
 pub(super) enum Source {
     /// The key of a service account.

@@ -11,7 +11,7 @@ use std::{
 pub struct Variables(Arc<BTreeMap<String, String>>);
 
 impl Variables {
-    /// Of names and values.
+    /// Variables with these names and values.
     pub fn new(variables: impl IntoIterator<Item = (String, String)>) -> Self {
         Self(Arc::new(variables.into_iter().collect()))
     }
@@ -21,7 +21,7 @@ impl Variables {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// The file that the variable `name` names, else `usual` in the user's home.
+    /// The file that the variable `name` names, otherwise `usual` in the user's home.
     pub(crate) fn file(&self, name: &str, usual: impl AsRef<Path>) -> PathBuf {
         let home = || PathBuf::from(self.get("HOME").unwrap_or("/"));
         self.get(name).map_or_else(
@@ -39,7 +39,7 @@ impl Variables {
         env::split_paths(path).any(|folder| folder.is_absolute() && folder.join(name).is_file())
     }
 
-    /// The same, with `value` for the first of `names` where none of them is set.
+    /// The variables, with `value` added for the first of `names` if all of them are unset.
     #[must_use]
     pub fn or(self, names: &[&str], value: Option<&str>) -> Self {
         let (Some(name), Some(value)) = (names.first(), value) else { return self };

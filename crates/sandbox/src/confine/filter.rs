@@ -11,8 +11,8 @@ use seccompiler::{
 };
 use std::{collections::BTreeMap, io, sync::OnceLock};
 
-/// One filter for calls that do not exist, one for calls that are refused. Of two errors the kernel returns that of the
-/// last filter.
+/// A filter for calls that do not exist, and one for calls that are refused. If both match, the kernel returns the
+/// error of the last one.
 pub(super) type Filter = [BpfProgram; 2];
 
 /// Flags of `clone` that create new namespaces.

@@ -32,7 +32,7 @@ const SYSTEM_FOLDERS: [&str; 12] = [
 ];
 
 /// Returns where `hidden` files and folders really lie: links to them and out of them are followed, and other mounts
-/// and, in the workspace, hard links of them are added. None lies below another one.
+/// and, in the workspace, hard links of them are added. No place is below another one.
 pub fn hidden_places(hidden: &[PathBuf], workspace: &Path) -> Vec<PathBuf> {
     places(hidden, workspace, &MountTable::read())
 }

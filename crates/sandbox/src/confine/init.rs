@@ -1,4 +1,4 @@
-//! [`fork_command`]: the two processes that stand between this program and a confined command.
+//! [`fork_command`]: the two processes that are between this program and a confined command.
 //!
 //! A process cannot put itself into a new namespace of processes, only its children. So the process that was started,
 //! the *waiter*, forks the first process of the namespace, its *init*, and that one forks the command. Init is not the
@@ -23,14 +23,15 @@ use std::{
     ptr,
 };
 
-/// How often init looks for processes that the command left, and may go on for a moment after its end.
+/// How often init looks for processes that the command left, and may continue for a moment after its end.
 const MAX_LAST_POLLS: u32 = 100;
 const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 
 /// Returns in the process of the command, in the new namespace of processes, with all signals blocked. This process,
 /// and init, do not return unless something fails. Allocates nothing.
 pub(super) fn fork_command() -> io::Result<()> {
-    // Both have a copy of this program's memory, which may hold keys, and would dump it with the signal of the command.
+    // Both processes have a copy of this program's memory, which may hold keys, and would dump it with the signal of
+    // the command.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     block_signals(libc::sigfillset);
     let (status, report) = io::pipe()?;

@@ -31,7 +31,7 @@ const SOCKETS: &str = "/run";
 /// Kernel files that change the whole system; root may write them without any capability.
 const KERNEL: [&str; 5] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"];
 
-/// Where the new root is made, and an empty folder. Nothing else is taken from these places of the old root.
+/// Where the new root is made, and an empty folder. The command sees nothing else of these places of the old root.
 const NEW_ROOT: &str = SOCKETS;
 const EMPTY: &str = "/dev";
 
@@ -146,7 +146,7 @@ impl Mounts {
         Ok(self.slots - 1)
     }
 
-    /// What lies at `folder` for the command.
+    /// What is at `folder` for the command.
     fn found(&mut self, folder: &Path, finds: &WorkspaceMount, is_root: bool) -> io::Result<usize> {
         match finds {
             WorkspaceMount::Itself | WorkspaceMount::ReadOnly => self.clone_of(folder),
@@ -275,7 +275,7 @@ impl Mounts {
         Ok(())
     }
 
-    /// Adds the files that name DNS servers, if they lie beside sockets that are hidden.
+    /// Adds the files that name DNS servers, if they are beside sockets that are hidden.
     fn resolver(&mut self) -> io::Result<Option<(usize, PathBuf)>> {
         let file = fs::canonicalize("/etc/resolv.conf").ok().filter(|file| file.starts_with(SOCKETS));
         file.map(|file| Ok((self.clone_of(&file)?, file))).transpose()
@@ -294,7 +294,8 @@ impl Mounts {
         Ok(())
     }
 
-    /// As root with what lets existing folders be renamed; that needs attributes which only root may set.
+    /// Mounts an overlay. For root it allows existing folders to be renamed, which needs attributes that only root may
+    /// set.
     fn overlay(&mut self, folder: &Path, overlay: &Overlay, is_root: bool) -> io::Result<usize> {
         let options = [("redirect_dir", "on"), ("metacopy", "off")];
         self.overlay_with(folder, overlay, if is_root { &options } else { &[("userxattr", "")] })
@@ -311,13 +312,14 @@ impl Mounts {
         let (lower, upper, work) = (escaped(folder), escaped(&overlay.upper), escaped(&work));
         let mut options: Vec<(&str, &OsStr)> =
             vec![("lowerdir", &lower), ("upperdir", &upper), ("workdir", &work)];
-        // Nothing has to survive a loss of power here; without it the whole file system is synced when a command ends.
+        // The content need not survive a loss of power; without this option the whole file system is synced when a
+        // command ends.
         options.push(("volatile", OsStr::new("")));
         options.extend(more.iter().map(|(key, value)| (*key, OsStr::new(*value))));
         self.system("overlay", &options, NOTHING)
     }
 
-    /// Also for root of a user namespace: to the files of the kernel it may be root of the machine.
+    /// Protects the kernel's files, also from root in a user namespace, which may count as root of the machine there.
     fn kernel(&mut self) -> io::Result<()> {
         for path in KERNEL.iter().filter(|path| Path::new(path).exists()) {
             let slot = self.clone_of(Path::new(path))?;
@@ -397,8 +399,8 @@ fn make_mount_point(path: &Path, tmp: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// One folder for each mount: a volatile overlay leaves a mark, so that the kernel mounts no overlay whose content may
-/// be lost.
+/// Makes a folder for each mount: a volatile overlay leaves a mark, so that the kernel mounts no overlay whose content
+/// may be lost.
 fn new_work(overlay: &Overlay) -> io::Result<PathBuf> {
     for mount in 0.. {
         let folder = overlay.work_of(mount);

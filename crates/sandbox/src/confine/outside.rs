@@ -21,7 +21,7 @@ const MAX_ENTRIES: usize = 1_024;
 pub(super) enum Piece {
     /// An overlay of the folder.
     Overlay(PathBuf),
-    /// What is mounted, or lies, there, as it is.
+    /// The file, folder or mount at this path, unchanged.
     Bound(PathBuf),
     /// A folder with these permissions.
     Folder(PathBuf, u32),
@@ -30,8 +30,8 @@ pub(super) enum Piece {
     Link(PathBuf, PathBuf),
 }
 
-/// As root an overlay may hide what is mounted below its folder, and is one for each file system. Another user may not take
-/// such mounts away, so folders above mounts are made anew.
+/// The pieces of which the new root is made. For root an overlay may hide what is mounted below its folder, so there is
+/// one for each file system. Another user may not remove such mounts, so folders above mounts are made anew.
 pub(super) fn pieces(mounts: &MountTable, is_root: bool) -> Vec<Piece> {
     if is_root { of_root(mounts) } else { of_user(mounts) }
 }
@@ -93,7 +93,7 @@ fn folder_anew(folder: &Path, mounts: &MountTable, pieces: &mut Vec<Piece>) {
     }
 }
 
-/// What is seen in a folder that was rebuilt.
+/// The content that a rebuilt folder shows.
 fn inside_of(path: &Path, mounts: &MountTable, pieces: &mut Vec<Piece>) {
     let mount = mounts.0.iter().rev().find(|mount| mount.place == path);
     if is_replaced(path) || !may_enter(path) {

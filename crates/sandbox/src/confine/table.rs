@@ -34,14 +34,14 @@ const WITHOUT_SOCKETS: [&str; 23] = [
     "vfat",
 ];
 
-/// One mount.
+/// A mount.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mount {
     /// The device, as `MAJOR:MINOR`.
     device: String,
     /// Which folder of the file system is mounted.
     root: PathBuf,
-    /// Where it is mounted.
+    /// The path that it is mounted at.
     pub(super) place: PathBuf,
     /// Whether programs can listen there on sockets with a name.
     pub(super) may_have_sockets: bool,
@@ -65,7 +65,7 @@ impl MountTable {
         self.0.iter().any(|mount| mount.place != folder && mount.place.starts_with(folder))
     }
 
-    /// Other paths of what lies at `path`, and of parts of it: through mounts of the same file system.
+    /// Other paths of what is at `path`, and of parts of it: through mounts of the same file system.
     pub(super) fn aliases(&self, path: &Path) -> Vec<PathBuf> {
         let holding = self.0.iter().rev().filter(|mount| path.starts_with(&mount.place));
         let Some(own) = holding.max_by_key(|mount| mount.place.as_os_str().len()) else { return Vec::new() };
@@ -98,7 +98,7 @@ impl Mount {
     }
 }
 
-/// As the system writes blanks and backslashes: `\040`.
+/// Decodes blanks and backslashes, which the system writes as `\040`.
 fn unescaped(text: &str) -> PathBuf {
     let (mut plain, mut rest) = (Vec::new(), text.as_bytes());
     while let Some((&first, behind)) = rest.split_first() {

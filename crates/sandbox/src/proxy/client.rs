@@ -26,7 +26,7 @@ enum Next {
     Trust,
     /// More bytes are needed to decide.
     Wait,
-    /// It is TLS with another host.
+    /// Refuse the connection: it is TLS for another host.
     Refuse,
 }
 

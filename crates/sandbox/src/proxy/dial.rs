@@ -14,7 +14,7 @@ use tokio::{
 /// How long looking up a host's addresses, or connecting to one of them, may take.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Connects to `host` at its port; `private`: it may lie in a private network. The addresses are looked up here, once,
+/// Connects to `host` at its port; `private`: it may be in a private network. The addresses are looked up here, once,
 /// so the address that was checked is the one that is connected to.
 pub(super) async fn dial(host: &Host, private: bool) -> Result<TcpStream, Refusal> {
     let (name, port) = (host.name(), host.port().unwrap_or_default());

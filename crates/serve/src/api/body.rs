@@ -16,7 +16,7 @@ pub(crate) const LONGEST: usize = 24 << 20;
 /// How long a body may take to arrive.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A body of JSON. None at all is the same as `{}`.
+/// A JSON body. An empty body means `{}`.
 pub(crate) struct Body<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
@@ -94,7 +94,7 @@ impl<S: Send + Sync> FromRequestParts<S> for IdAndCall {
     }
 }
 
-/// What stands behind the `?` of a path.
+/// The query of a path, after the `?`.
 pub(crate) struct Asked<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {

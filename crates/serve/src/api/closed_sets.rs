@@ -161,13 +161,13 @@ impl From<ItemKind> for OutboxItemKind {
 pub(crate) enum OutboxItemState {
     /// It waits for a person
     Queued,
-    /// Its call has begun
+    /// The item's call has begun
     Sending,
-    /// Its call went well
+    /// The item's call succeeded
     Sent,
-    /// Its call ended and did not go well
+    /// The item's call failed
     Failed,
-    /// Its call was cut off: what it did is unknown
+    /// The item's call was cut off: what it did is unknown
     Unknown,
     /// A person does not want it, or its turn was undone
     Dropped,

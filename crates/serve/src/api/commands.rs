@@ -119,14 +119,14 @@ async fn readable(context: &Context, id: &str, command: Command) -> Answer<Comma
     }
 }
 
-/// Where a prompt was said: by which user, and with which key. A request that finds its key in a journal does not say it again.
+/// The channel of a prompt: its user, and its key. A request that finds its key in a journal does not say it again.
 pub(crate) fn channel(user: Option<&str>, key: Option<&Keyed>) -> Option<Channel> {
     let messages = key.map(|key| key.name.clone()).into_iter().collect();
     (user.is_some() || key.is_some())
         .then(|| Channel { messages, ..Channel::new("http", user.unwrap_or_default()) })
 }
 
-/// The entries of prompts of this key: a crash came before the answer was kept, or the prompt was said in vain.
+/// The entries of prompts with this key, whose answer was not kept because of a crash, or which had no effect.
 pub(crate) fn said_before(context: &Context, entries: &[Arc<Entry>], key: &Keyed) -> Vec<Seq> {
     let own = channel(context.hub.user_name(), Some(key));
     let said = entries.iter().filter(|entry| match &entry.fact {
@@ -157,8 +157,8 @@ fn part(context: &Context, piece: PromptPart) -> Answer<Part> {
     }
 }
 
-/// Gives a command, and answers at once, but what is said is recorded first, and an answer has reached its call; with `wait`
-/// when it is done, with what it came to.
+/// Gives a command to a session. Responds once a prompt is recorded or an answer has reached its call; with `wait`,
+/// when the command is done, with its report.
 async fn give(session: &Session, command: Command, wait: bool) -> Answer<Response> {
     let from = haft_present::cursor::next(session).0;
     let is_heard_first = matches!(
@@ -337,7 +337,7 @@ fn accepted_of(session: &Session, call: &CallId, parts: Vec<AcceptedPart>) -> An
         return Err(ApiError::wrong(message).suggest("name each file once, with all of its `hunks`"));
     }
     let files = parts.into_iter().map(|AcceptedPart { path, hunks, text }| {
-        // By the name that the client was shown.
+        // The client knows files by the names that it was shown.
         let mut named = changes.iter().filter(|change| FileDiff::name_of(change) == path);
         let (Some(change), None) = (named.next(), named.next()) else {
             let message = format!("the call changes no file `{}`", path.escape_debug());

@@ -128,7 +128,7 @@ pub(crate) async fn choices(
     }))
 }
 
-/// Who asks
+/// The user who asks, and what they may do
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Me {
     /// Name of the user; `null` with the server's own token
@@ -155,7 +155,7 @@ pub(crate) async fn me(context: Context) -> Json<Me> {
 /// All tools that the agent can call, but for those of MCP servers, which are asked when a session begins.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Tools {
-    /// As a model gets them
+    /// Definitions of the tools, as a model gets them
     tools: Vec<serde_json::Value>,
 }
 

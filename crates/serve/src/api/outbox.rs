@@ -50,7 +50,7 @@ pub(crate) struct OutboxRow {
     prompt: String,
     /// Last run of tests before the call; `null` if there was none
     evidence: Option<OutboxEvidence>,
-    /// The same for a person
+    /// The same in a few words for a person
     tests: &'static str,
     /// When it was queued, in milliseconds since 1970-01-01 UTC
     queued_at: u64,

@@ -14,7 +14,7 @@ pub(crate) fn limit(wanted: Option<usize>) -> usize {
     wanted.unwrap_or(DEFAULT_ROWS).clamp(1, MAX_ROWS)
 }
 
-/// The first `limit` of these, and where those behind begin.
+/// The first `limit` items, and where the next page begins.
 pub(crate) fn page<T>(
     mut found: Vec<T>,
     limit: usize,

@@ -58,7 +58,7 @@ impl From<&Change> for FileChange {
 }
 
 impl Report {
-    /// Of what is recorded from the entry `from` on: the turn was cut off, or has ended.
+    /// Reports what is recorded from the entry `from` on, for a turn that was cut off or has ended.
     pub(super) fn since(session: &Session, from: u64) -> Self {
         let entries = session.entries_since(Seq(from));
         let is_end = |entry: &Arc<Entry>| matches!(entry.fact, Fact::TurnEnded { .. });

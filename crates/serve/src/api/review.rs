@@ -95,7 +95,7 @@ async fn committable_paths(context: &Context, session: &Session) -> Answer<Vec<P
     blocking(move || Ok(committable(&workspace, paths.clone()).unwrap_or(paths))).await
 }
 
-/// With the files that Git does not track yet in those that are folders.
+/// The paths, with each folder replaced by the files in it that Git does not track yet.
 async fn with_untracked(
     context: &Context,
     session: &Session,
@@ -111,8 +111,8 @@ async fn with_untracked(
     blocking(more).await
 }
 
-/// Each file in the workspace that the session touched, but for those whose changes were undone. One that ended as it began
-/// without an undo may have been committed in between.
+/// Files in the workspace that the session touched, without those whose changes were undone. A file that ended as it
+/// began without an undo is included: it may have been committed in between.
 fn touched_paths(session: &Session) -> Vec<PathBuf> {
     let entries = session.entries();
     let path = active_path(&entries);

@@ -56,7 +56,7 @@ pub(crate) struct SessionRow {
     /// Name that a person gave it
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// Its name, or the beginning of the first prompt
+    /// Name of the session, or the beginning of its first prompt
     title: String,
     /// State of the session
     state: Standing,
@@ -167,7 +167,7 @@ pub(crate) async fn create(context: Context, Key(key): Key, Body(new): Body<NewS
     Ok((StatusCode::CREATED, of, Json(detail)).into_response())
 }
 
-/// The ID of what a request makes. Where there is such a session already, the request was cut off behind that.
+/// The ID of what a request makes. If there is such a session already, an earlier request was cut off after it began.
 pub(crate) fn made_as(key: Option<Keyed>) -> SessionId {
     key.map_or_else(new_session_id, |key| key.id)
 }
@@ -337,7 +337,7 @@ pub(crate) async fn change(
 pub(crate) async fn delete(context: Context, Id(id): Id) -> Answer<Json<Deleted>> {
     let hub = context.hub.clone();
     let known = hub.find(&id)?;
-    // Of one that another process has open, that is told below.
+    // For a session that another process has open, this is reported below.
     if hub.state(&known.id) != Standing::Elsewhere {
         hub.close(&known.id).await?;
     }
@@ -407,7 +407,7 @@ enum FormatName {
 /// How a session is written.
 enum Export {
     Text(ExportFormat),
-    /// One HTML file.
+    /// A single HTML file.
     Page,
 }
 

@@ -64,7 +64,7 @@ pub(crate) struct RestoredFiles {
 /// A call that changed files
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ChangingCall {
-    /// Its number in the session, counted from 1
+    /// Number of the call in the session, counted from 1
     call: usize,
     /// ID, as in the timeline. IDs come again in later replies
     id: String,

@@ -85,7 +85,7 @@ pub(crate) struct VerifyReport {
     cut: usize,
     /// Calls that were made again
     calls: usize,
-    /// Those of them that ran tests
+    /// Number of these calls that ran tests
     tests: usize,
     /// The result for a person, a line each
     lines: Vec<String>,

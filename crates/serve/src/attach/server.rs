@@ -36,9 +36,9 @@ pub struct Server {
 /// A session in the server's list.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ListedSession {
-    /// Its ID.
+    /// ID of the session.
     pub id: String,
-    /// Its name, or the beginning of the first prompt.
+    /// Name of the session, or the beginning of its first prompt.
     #[serde(default)]
     pub title: String,
     /// `working`, `asking`, `idle` or `elsewhere`.
@@ -47,7 +47,7 @@ pub struct ListedSession {
     /// The folder in which it works, on the server.
     #[serde(default)]
     pub workspace: String,
-    /// As `PROVIDER/MODEL`.
+    /// The model, as `PROVIDER/MODEL`.
     #[serde(default)]
     pub model: String,
     /// In milliseconds since 1970-01-01 UTC.
@@ -84,7 +84,7 @@ struct RefusalDetail {
 }
 
 impl Server {
-    /// The server at `address`. Nothing is sent yet.
+    /// A client of the server at `address`. Sends nothing yet.
     ///
     /// # Errors
     ///

@@ -50,7 +50,7 @@ pub(super) struct JobSession {
     model: String,
     /// When it was added, in milliseconds since 1970-01-01 UTC
     opened_at: u64,
-    /// As `opened_at`
+    /// When the last entry was recorded, as `opened_at`
     last_at: u64,
 }
 
@@ -166,7 +166,7 @@ pub(super) async fn attach(
 struct Attached {
     fleet: Fleet,
     id: String,
-    /// Whose jobs the person may see; `None`: all.
+    /// Owner whose jobs the user may see; `None` for all.
     owner: Option<Owner>,
     following: Following,
     relay: Relay,

@@ -60,7 +60,7 @@ pub(super) struct Job {
     progress: String,
     /// What it came to
     output: Option<Value>,
-    /// Who gave it
+    /// Owner who submitted it
     owner: String,
     /// Which workers may take it
     queue: String,
@@ -153,7 +153,7 @@ pub(super) async fn list(
     Ok(Json(JobPage { jobs: found.into_iter().map(Job::from).collect(), next }))
 }
 
-/// Those that are `wanted`, and one more than `limit` where there are more.
+/// Returns the `wanted` jobs, and one more than `limit` if there are more.
 pub(super) async fn listed(
     context: &Context,
     asker: &Asker,
@@ -162,7 +162,7 @@ pub(super) async fn listed(
 ) -> Answer<Vec<JobLine>> {
     let statuses = match wanted.status()? {
         None => Vec::new(),
-        // One that was tried too often is told as one that failed.
+        // A job that was tried too often counts as failed.
         Some(JobStatus::Failed) => vec!["failed".to_owned(), "dead".to_owned()],
         Some(status) => vec![status.to_string()],
     };

@@ -135,9 +135,9 @@ pub struct FleetLimit {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum BudgetPeriod {
-    /// From midnight to midnight
+    /// A day, from midnight to midnight
     Day,
-    /// From Monday to Sunday
+    /// A week, from Monday to Sunday
     Week,
     /// A month of the calendar
     Month,

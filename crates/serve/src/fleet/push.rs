@@ -54,7 +54,7 @@ pub(super) async fn delete(
     shown(&context, owner).await
 }
 
-/// Of whose jobs the devices are told.
+/// The owner whose jobs the devices are notified of.
 fn owner<'a>(context: &'a Context, asker: &'a Asker) -> &'a Owner {
     name_of(asker).unwrap_or(&context.fleet.admin)
 }

@@ -11,13 +11,13 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Of a server at `address`, and those that the person named.
+    /// Names of a server at `address`, and those that the user configured.
     pub(crate) fn new(address: SocketAddr, more: &[String]) -> Self {
         let more = more.iter().map(|name| name.trim_end_matches('.').to_ascii_lowercase()).collect();
         Self { more, is_local: address.ip().is_loopback() }
     }
 
-    /// Whether a request is meant for this server. Its target counts too, where it names one.
+    /// Whether a request is meant for this server. A host in the request's target counts, too.
     pub(super) fn is_ours(&self, host: Option<&HeaderValue>, target: &Uri) -> bool {
         let is_ours = |authority: &str| host_of(authority).is_some_and(|name| self.is_name(&name));
         let is_host = host.and_then(|host| host.to_str().ok()).is_some_and(is_ours);

@@ -31,7 +31,7 @@ impl Owners {
         }
     }
 
-    /// Who has the token, if anyone. Fails if it cannot be looked up.
+    /// Returns the owner with this token, if there is one. Fails if it cannot be looked up.
     pub(super) async fn find(&self, given: &[u8]) -> Result<Option<Asker>, Refusal> {
         let Some(token) = std::str::from_utf8(given).ok().filter(|token| !token.is_empty()) else {
             return Ok(None);

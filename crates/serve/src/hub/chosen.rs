@@ -6,7 +6,7 @@ use haft_engine::{Home, SetupReader};
 use parking_lot::Mutex;
 use std::{collections::HashMap, mem};
 
-/// By session, what its journal does not have yet.
+/// Choices that the journal does not have yet, by session.
 #[derive(Default)]
 pub(super) struct Chosen(Mutex<HashMap<SessionId, Kept>>);
 
@@ -17,7 +17,7 @@ struct Kept {
     choice: Choice,
 }
 
-/// What a session goes on with. What is left out stays as it is.
+/// The agent, model and effort that a session continues with. What is left out stays as it is.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Choice {
     pub(crate) agent: Option<String>,
@@ -83,7 +83,7 @@ impl Choice {
 }
 
 impl Hub {
-    /// Goes on in a session with another model, effort or agent. Nothing is changed where that is not possible.
+    /// Goes on in a session with another model, effort or agent. If that fails, the session stays as it is.
     pub(crate) async fn switch(&self, id: &str, choice: Choice) -> Answer<()> {
         let mut known = self.find(id)?;
         if known.order.is_some() {

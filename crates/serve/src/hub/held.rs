@@ -9,28 +9,28 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long those who follow may take to hear the last words.
+/// Limit for a session to close, with its last events sent to its followers.
 pub(super) const FAREWELL: Duration = Duration::from_secs(2);
 
 /// A session that is open.
 pub(super) struct Held {
-    /// Tells it from one of the same name that is opened later.
+    /// Distinguishes it from a session with the same ID that is opened later.
     serial: u64,
     session: Session,
     now: Now,
-    /// All before this is folded in `now`.
+    /// Entries before this one are folded into `now`.
     next: Seq,
     used: Instant,
-    /// Another part of the program closes it.
+    /// Whether another part of the program closes it.
     is_pinned: bool,
 }
 
-/// All of them, by name.
+/// The open sessions, by ID.
 #[derive(Default)]
 pub(super) struct Opened(Mutex<HashMap<SessionId, Held>>);
 
 impl Held {
-    /// `from`: nothing that was recorded before goes on still.
+    /// `from`: work that was recorded before this entry has ended.
     pub(super) fn new(session: Session, from: Seq, is_pinned: bool) -> Self {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
@@ -56,7 +56,7 @@ impl Held {
 }
 
 impl Opened {
-    /// Gives the one that was there before, where there is one that still listens.
+    /// Adds a session. If one with this ID is open already, returns that one and adds nothing.
     pub(super) fn add(&self, held: Held) -> Option<Session> {
         let mut all = self.0.lock();
         let id = held.session.id().clone();
@@ -93,7 +93,7 @@ impl Opened {
         self.0.lock().len()
     }
 
-    /// Something happened in the one of this serial.
+    /// Notes activity in the session with this serial number.
     pub(super) fn used(&self, id: &SessionId, serial: u64) {
         if let Some(held) = self.0.lock().get_mut(id).filter(|held| held.serial == serial) {
             held.used = Instant::now();
@@ -111,7 +111,7 @@ impl Opened {
         self.0.lock().clear();
     }
 
-    /// Closes it, unless something goes on in it.
+    /// Closes the session, unless it is working.
     pub(super) fn close(&self, id: &SessionId) -> bool {
         let mut all = self.0.lock();
         let is_free = all.get_mut(id).is_none_or(Held::is_closable);
@@ -129,13 +129,13 @@ impl Opened {
         oldest.is_some_and(|id| all.remove(&id).is_some())
     }
 
-    /// When the next one is due. What is at work then is looked at again after as long.
+    /// When the next session will have been idle for `idle`. A working session is checked again after the same time.
     pub(super) fn next_idle(&self, idle: Duration) -> Option<Instant> {
         let all = self.0.lock();
         all.values().filter(|held| !held.is_pinned).map(|held| held.used + idle).min()
     }
 
-    /// Closes those that are due; says how many.
+    /// Closes the sessions that have been idle for `idle`, and returns how many.
     pub(super) fn close_due(&self, idle: Duration) -> usize {
         let now = Instant::now();
         let mut all = self.0.lock();

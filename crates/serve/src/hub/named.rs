@@ -17,7 +17,7 @@ impl Hub {
         }
         let file = match named.split_once('/') {
             Some((kind @ "script", file)) => Some((kind, file)),
-            // One without a slash is a name, or a file in the folder of models.
+            // Without a slash it is a name, or a file in the folder of models.
             Some((kind @ "local", file)) if file.contains('/') => Some((kind, file)),
             _ => None,
         };
@@ -73,7 +73,7 @@ impl Hub {
         Ok(found.display().to_string())
     }
 
-    /// What a session is opened again with. Its journal has the name that the profile gives itself, which may be a path.
+    /// How a session is opened again. Its journal has the profile's own name, which may be a path.
     pub(super) fn place_again(&self, known: &Known) -> Answer<Place> {
         check_tree(known)?;
         let profile = self.profile(&known.place.workspace, known.place.profile.clone())?;
@@ -93,7 +93,7 @@ impl Hub {
         }
     }
 
-    /// With all links followed.
+    /// A file of the served folders, with all links followed.
     fn served_file(&self, workspace: &Path, named: &str) -> Option<PathBuf> {
         let real = workspace.join(named).canonicalize().ok()?;
         (real.is_file() && self.is_served(&real)).then_some(real)

@@ -1,4 +1,4 @@
-//! What the role of a user allows sessions that go on, of the user and of others.
+//! Checks what the role of a user allows in running sessions, of the user and of others.
 use super::{Hub, Known, USER_INTERVAL};
 use crate::{
     error::{Answer, ApiError},
@@ -22,7 +22,7 @@ impl Hub {
         Err(ApiError::forbidden(message).suggest("ask a person with a wider role, or fork the session"))
     }
 
-    /// Checks that a job which the user makes go on may do no more than the user's role allows.
+    /// Checks that a job which the user resumes may do no more than the user's role allows.
     pub(crate) fn check_job(&self, known: &Known) -> Answer<()> {
         let Some(up_to) = self.user().and_then(|user| Bounds::of(&user.role).up_to) else { return Ok(()) };
         let is_own = known.owner.as_deref() == self.user_name();
@@ -48,7 +48,7 @@ impl Hub {
             }
             let mut all = self.engines().sessions();
             all.extend(self.inner.open.sessions());
-            // Those that cannot be looked at now are looked at again.
+            // Sessions that cannot be checked now are checked again later.
             if all.iter().filter(|session| !self.narrow_one(session)).count() == 0 {
                 version = now;
             }

@@ -19,15 +19,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Where those who have logged in are known.
+/// Where logged-in users are recorded.
 pub(crate) enum Accounts {
-    /// To this server, until it ends.
+    /// Log in to this server, until it ends.
     Users { users: Arc<Users>, home: PathBuf },
-    /// To all servers of a fleet.
+    /// Log in to all servers of a fleet.
     Owners(Database),
 }
 
-/// Who has logged in, as the provider says.
+/// The person who has logged in, as the identity provider says.
 pub(super) struct Claimed {
     pub(super) name: String,
     /// The role's name.
@@ -37,7 +37,7 @@ pub(super) struct Claimed {
 }
 
 impl Accounts {
-    /// Lets the person in for so long, and returns a token.
+    /// Logs the user in for this time, and returns a token.
     pub(super) async fn let_in(
         &self,
         claimed: Claimed,

@@ -122,7 +122,7 @@ pub(super) fn refuse_form(other: &Map<String, Value>) -> Answer<()> {
     Ok(())
 }
 
-/// None, or an empty list.
+/// Refuses a request with tools; an empty list is accepted.
 pub(super) fn refuse_tools(tools: Option<&Value>) -> Answer<()> {
     match tools {
         None | Some(Value::Null) => Ok(()),
@@ -154,7 +154,7 @@ fn not_interrupted(report: TurnReport) -> Answer<TurnReport> {
 /// Ends a stream.
 const DONE: &[u8] = b"data: [DONE]\n\n";
 
-/// What was heard of a turn.
+/// The events of a turn so far.
 #[derive(Default)]
 struct Heard {
     teller: Teller,

@@ -1,4 +1,4 @@
-//! [`Said`]: reads the messages of a client into what was said before and the new prompt.
+//! [`Said`]: splits the messages of a client into the conversation so far and the new prompt.
 use crate::{
     conversations::Key,
     error::{Answer, ApiError},
@@ -13,9 +13,9 @@ use sha2::{Digest, Sha256};
 pub(super) struct Said {
     /// What the client wants the agent to keep to.
     pub(super) instructions: String,
-    /// Who said what before.
+    /// Earlier messages, with their speakers.
     pub(super) before: Vec<(Speaker, Vec<Part>)>,
-    /// What is said now.
+    /// The new prompt.
     pub(super) prompt: Vec<Part>,
 }
 
@@ -25,7 +25,7 @@ pub(super) enum Speaker {
     Agent,
 }
 
-/// A message of either endpoint. What else stands in it says nothing.
+/// A message of either endpoint. Other fields are ignored.
 #[derive(Debug, Deserialize)]
 struct Message {
     #[serde(default)]
@@ -92,18 +92,18 @@ impl Said {
         Ok(())
     }
 
-    /// What distinguishes this beginning of a conversation from others; `None` if nothing was said before.
+    /// Identifies this beginning of a conversation; `None` if there are no earlier messages.
     pub(super) fn before_key(&self) -> Option<Key> {
         (!self.before.is_empty()).then(|| key(&self.instructions, self.before.iter()))
     }
 
-    /// The same once `reply` was said to the prompt.
+    /// The key of the conversation after `reply` to the prompt.
     pub(super) fn after_key(&self, reply: &str) -> Key {
         let more = [(Speaker::Person, self.prompt.clone()), (Speaker::Agent, vec![Part::text(reply)])];
         key(&self.instructions, self.before.iter().chain(&more))
     }
 
-    /// All of it as one prompt, for a session that knows nothing of it.
+    /// The whole conversation as one prompt, for a session without it.
     pub(super) fn whole(&self) -> Vec<Part> {
         let mut head = String::new();
         if !self.instructions.is_empty() {

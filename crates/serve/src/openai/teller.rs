@@ -3,10 +3,10 @@ use haft_core::{CallId, Event, ToolCall, ToolResult};
 use haft_present::timeline::{Call, Item, Replies, Timeline};
 use serde_json::Value;
 
-/// Something to tell.
+/// A piece of a turn for the client.
 #[derive(Debug, PartialEq)]
 pub(super) enum Told {
-    /// More of what is said.
+    /// More text of the reply.
     Text(String),
     /// More of what is thought.
     Thinking(String),
@@ -53,7 +53,7 @@ impl Teller {
             Item::Started { call, name, arguments } => vec![Told::Began { call, name, arguments }],
             Item::Call(ended) => {
                 let Call { made: ToolCall { id, name, arguments, .. }, has_started, result, .. } = *ended;
-                // One that never began was refused, or its arguments were wrong: it is told all the same.
+                // A call that never began was refused or had invalid arguments: it is reported all the same.
                 let began =
                     (!has_started).then(|| Told::Began { call: id.clone(), name: name.clone(), arguments });
                 let ended = Told::Ended { call: id, name, result: Box::new(result) };

@@ -21,7 +21,7 @@ use haft_engine::{CallReport, Session, Turn, TurnReport};
 use haft_present::unattended;
 use std::sync::Arc;
 
-/// A session for a request, and what is said in it.
+/// A session for a request, and its prompt.
 pub(super) struct Prepared {
     session: Session,
     parts: Vec<Part>,
@@ -70,8 +70,8 @@ impl Attended {
     }
 }
 
-/// `report`, or the error of a turn in which the model could not be asked or that has no end. One that has done something is
-/// not begun again by the client.
+/// `report`, or the error of a turn in which the model could not be asked or that has no end. After a turn that has
+/// done something, the error tells clients not to retry.
 pub(super) fn checked(session: &Session, report: TurnReport) -> Answer<TurnReport> {
     let (status, why) = match (report.outcome, report.fault) {
         (Some(Outcome::Failed), Some(ModelFault::RateLimited | ModelFault::QuotaExhausted)) => {
@@ -158,7 +158,7 @@ pub(super) fn report_since(session: &Session, from: Seq) -> Answer<TurnReport> {
     })
 }
 
-/// The session of a conversation, and what is said in it now. `known`: where it was held, up to which entry. What is made for a
+/// The session of a conversation, and the new prompt. `known`: where it was held, up to which entry. What is made for a
 /// request with a `key` has the ID that belongs to it.
 pub(super) async fn prepare(
     context: &Context,
@@ -231,7 +231,7 @@ async fn going_on(
     Ok(Prepared { session, parts, claim })
 }
 
-/// Whether something was said or undone after the turn that ended at `end`.
+/// Whether a prompt or an undo follows the turn that ended at `end`.
 fn has_gone_on(entries: &[Arc<Entry>], end: Seq) -> bool {
     let is_new = |entry: &Arc<Entry>| {
         let said =
@@ -241,13 +241,13 @@ fn has_gone_on(entries: &[Arc<Entry>], end: Seq) -> bool {
     last_end(entries) != Some(end) || entries.iter().any(is_new)
 }
 
-/// Where the last turn of the conversation ended.
+/// The end of the last turn of the conversation.
 pub(super) fn last_end(entries: &[Arc<Entry>]) -> Option<Seq> {
     let path = active_path(entries);
     path.iter().rev().find(|entry| matches!(entry.fact, Fact::TurnEnded { .. })).map(|entry| entry.seq)
 }
 
-/// Where the turn ended that begins at `from`.
+/// The end of the turn that begins at `from`.
 pub(super) fn end_of(entries: &[Arc<Entry>], from: Seq) -> Option<Seq> {
     entries
         .iter()

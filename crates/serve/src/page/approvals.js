@@ -15,7 +15,7 @@ export async function showAsked(session, place, failed) {
   put(session, place, asked, failed)
 }
 
-/** Shows these, unless they are shown already. */
+/** Shows these, unless they are shown already. What was typed into the card of a question stays. */
 export function put(session, place, asked, failed) {
   const known = [...place.children].map((card) => card.dataset.call).join()
   if (known === asked.map((one) => one.call).join()) return

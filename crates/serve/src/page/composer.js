@@ -12,7 +12,7 @@ const bytes = (count) => (count < 1 << 20 ? `${Math.ceil(count / 1024)} KB` : `$
 export class Composer {
   /**
    * `send`, `stop` and `goOn` do what they say, `complete` tells what a text can become; `failed` is told errors. A job of a
-   * fleet takes neither files nor `goOn`, and completes nothing.
+   * fleet takes neither files nor `goOn`, and completes nothing. What was not sent is kept as a draft of the session `id`.
    */
   constructor({ send, stop, goOn, complete, failed, isJob }) {
     Object.assign(this, { sendParts: send, failed, files: [] })

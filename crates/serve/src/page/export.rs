@@ -21,7 +21,7 @@ use std::{fmt::Write, path::Path, sync::Arc};
 
 const STYLE: &str = include_str!("style.css");
 
-/// The modules of the script, each behind those that it uses.
+/// The modules of the script, each after those that it uses.
 const MODULES: [(&str, &str); 7] = [
     ("dom", include_str!("dom.js")),
     ("diff", include_str!("diff.js")),
@@ -174,7 +174,7 @@ fn script() -> String {
     })
 }
 
-/// A line of a module as it stands in the function of the module.
+/// A line of a module, as it is written into the function of the module.
 fn inlined<'a>(line: &'a str, exports: &mut Vec<&'a str>) -> String {
     if let Some((names, from)) = line.strip_prefix("import ").and_then(|rest| rest.split_once(" from './")) {
         return format!("const {names} = {}_js", from.trim_end_matches(".js'"));
@@ -185,7 +185,7 @@ fn inlined<'a>(line: &'a str, exports: &mut Vec<&'a str>) -> String {
     exported.to_owned()
 }
 
-/// As a source in a policy.
+/// The hash as a source in a content security policy.
 fn hash(text: &str) -> String {
     format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)))
 }

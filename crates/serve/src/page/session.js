@@ -37,7 +37,7 @@ const isNote = (text) => /^#\s*[^\s\d#][^\n]*$/.test(text)
 const commandOf = (text) => /^\/([^\s/]+)(\s|$)/.exec(text)?.[1]
 
 export class SessionView extends Transcript {
-  /** `gone` is called when the session was deleted; `open` opens another one; `failed` is told errors. */
+  /** `gone` is called when the session was deleted, with why if that was elsewhere; `open` opens another one; `failed` is told errors. */
   constructor(id, main, { gone, open, failed }, isJob = false) {
     super()
     Object.assign(this, { id, main, gone, open, failed, isJob, updates: 0 })
@@ -173,7 +173,7 @@ export class SessionView extends Transcript {
     document.title = `${this.title.textContent} – Haft`
   }
 
-  /** How the session stands: `working`, `asking`, `idle` or `elsewhere`. */
+  /** How the session stands: `working`, `asking`, `idle` or `elsewhere`. The next update is compared with this. */
   stands(state) {
     const words = { working: 'Working', asking: 'Asks you', idle: 'Ready', elsewhere: 'Open elsewhere' }
     this.state.textContent = words[state] ?? state

@@ -41,7 +41,7 @@ class Connection {
     this.isOpen = false
   }
 
-  /** The one before is closed when this one stands, so that no news is missed. */
+  /** News may still arrive on the stream before this one, which is closed a moment after this one stands. */
   async open() {
     clearTimeout(this.again)
     this.opening?.abort()

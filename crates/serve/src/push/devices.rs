@@ -37,7 +37,7 @@ pub(crate) struct Device {
     /// What the browser got from its push service.
     pub(crate) subscription: PushSubscription,
     pub(crate) wishes: Wishes,
-    /// Whose it is.
+    /// Login that the device belongs to.
     login: Login,
     /// In milliseconds since 1970-01-01 UTC.
     pub(crate) added_at: u64,
@@ -105,16 +105,16 @@ impl Wishes {
 pub(super) enum When {
     Never,
     Now,
-    /// It is looked at again after this long.
+    /// The device is checked again after this time.
     After(Duration),
 }
 
 /// Why a device is not added.
 #[derive(Debug)]
 pub(crate) enum AddError {
-    /// Its subscription cannot be used, as a sentence without its dot.
+    /// The subscription is invalid; the reason is a sentence without its full stop.
     Invalid(String),
-    /// Its push service takes nothing from a server without a contact.
+    /// The push service accepts nothing from a server without a contact address.
     NoContact,
     /// There are too many.
     Many(usize),
@@ -124,7 +124,7 @@ pub(crate) enum AddError {
     Files(io::Error),
 }
 
-/// With what a person was logged in: a device is notified no longer than that holds.
+/// The login of a person: a device is notified only while it is valid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Login {
     /// `None` for the server's own token.
@@ -135,7 +135,7 @@ struct Login {
 }
 
 impl Login {
-    /// The one by which `hub` is seen at the moment; `None` if the user is gone.
+    /// The current login of the user of `hub`; `None` if the user is gone.
     fn now(hub: &Hub, user: Option<&str>) -> Option<Self> {
         let Some(name) = user else {
             let token_sha256 = Some(hash_of(hub.settings().token.as_bytes()));
@@ -159,7 +159,7 @@ impl Device {
         Some(Self { subscription, wishes, login, added_at })
     }
 
-    /// Whether it belongs to the person whom `hub` serves.
+    /// Whether the login belongs to the user of `hub`.
     pub(super) fn is_of(&self, hub: &Hub) -> bool {
         self.login.user.as_deref() == hub.user_name()
     }
@@ -202,7 +202,7 @@ impl PushSubscription {
         }
     }
 
-    /// Its address, if messages may go there.
+    /// Returns the address, if messages may go there.
     ///
     /// # Errors
     /// Fails with a sentence without its dot. `allow_private` also takes private addresses, and plain HTTP on this machine.
@@ -226,7 +226,7 @@ impl PushSubscription {
         Ok(url)
     }
 
-    /// Its keys.
+    /// Returns the keys.
     ///
     /// # Errors
     /// Fails with a sentence without its dot.

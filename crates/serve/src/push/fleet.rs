@@ -1,6 +1,6 @@
 //! [`FleetPush`]: tells the owners of a fleet's jobs, on their devices, that a call waits or that a job has ended.
 //!
-//! What there is to tell stands in the database, and each server of the fleet takes some of it.
+//! Pending notifications are in the database, and each server of the fleet takes some of them.
 use super::{
     AFTER, MAX_DEVICES, MAX_RETRY_DELAY, RETRY_DELAYS,
     devices::{AddError, PushSubscription, When, Wishes},
@@ -37,7 +37,7 @@ pub(crate) struct FleetPush {
 pub(crate) enum Hindrance {
     /// The configuration says so.
     Off,
-    /// It cannot decrypt the key by which push services know the fleet.
+    /// The server cannot decrypt the fleet's key for push services.
     NoKey,
 }
 
@@ -120,7 +120,7 @@ impl FleetPush {
         haft_fleet::remove_push_device(&self.database, id, Some(owner)).await
     }
 
-    /// Sends what there is to tell, for ever.
+    /// Sends pending notifications, forever.
     pub(crate) async fn work(&self) {
         if self.hindrance().is_some() {
             return std::future::pending().await;

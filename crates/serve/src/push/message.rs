@@ -13,7 +13,7 @@ const MAX_BYTES: usize = 4096;
 pub(super) const POINT_BYTES: usize = 65;
 /// Bytes of a salt.
 const SALT_BYTES: usize = 16;
-/// What stands before the encrypted record: the salt, the record's size, and our public key with its length.
+/// Bytes before the encrypted record: the salt, the record's size, and our public key with its length.
 const HEADER_BYTES: usize = SALT_BYTES + 4 + 1 + POINT_BYTES;
 /// Bytes of a content that fits, beside the header, the byte that ends the record, and the tag of AES-GCM.
 pub(super) const MAX_CONTENT_BYTES: usize = MAX_BYTES - HEADER_BYTES - 1 - 16;

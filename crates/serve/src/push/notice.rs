@@ -58,7 +58,7 @@ impl NoticeKind {
 }
 
 impl Notice {
-    /// Of a call that waits; `None` if it waits no longer.
+    /// The notice of a call that waits; `None` if it waits no longer.
     pub(super) fn of_call(
         recorded: &dyn Recorded,
         session: SessionId,
@@ -84,7 +84,7 @@ impl Notice {
         Some(Self { kind, session, call: Some(call.clone()), title, text, actions })
     }
 
-    /// Of a session that rests now; `None` if its person knows, who stopped it, or if it is a job that goes on.
+    /// The notice of a session whose turn has ended; `None` if the user stopped it, or if it is a job that continues.
     pub(super) fn of_end(entries: &[Arc<Entry>], session: SessionId, title: &str) -> Option<Self> {
         match JobSummary::of(entries, false) {
             Some(job) => Self::of_job(session, title, job.status, &job.progress),
@@ -92,7 +92,7 @@ impl Notice {
         }
     }
 
-    /// Of a job that has ended; `None` if it has not, or if a person cancelled it.
+    /// The notice of a job that has ended; `None` if it has not, or if a person cancelled it.
     pub(super) fn of_job(session: SessionId, title: &str, status: JobStatus, progress: &str) -> Option<Self> {
         let is_told = matches!(status, JobStatus::Completed | JobStatus::Failed);
         let text = format!("Job {status}: {}", safe::visible(progress));
@@ -104,7 +104,7 @@ impl Notice {
         Self { kind, session, call: None, title, text, actions: Vec::new() }
     }
 
-    /// As the page's worker reads it, with what its person may do. It fits into one message.
+    /// The notice as the page's worker reads it, with what the user may do. It fits into one message.
     pub(super) fn content(mut self, may_approve: bool) -> Vec<u8> {
         self.actions.retain(|_| may_approve);
         loop {

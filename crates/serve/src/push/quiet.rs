@@ -28,7 +28,7 @@ impl QuietHours {
         self.read().err()
     }
 
-    /// The end of the quiet hours that `now` lies in; `None` if the device may be told.
+    /// The end of the quiet hours that `now` is in; `None` if the device may be notified.
     pub(super) fn end(&self, now: Timestamp) -> Option<Timestamp> {
         let Hours { from, to, zone } = self.read().ok()?;
         let local = now.to_zoned(zone.clone());
@@ -36,7 +36,7 @@ impl QuietHours {
         let is_quiet = if from < to { from <= time && time < to } else { from <= time || time < to };
         let day = if time < to { local.date() } else { local.date().saturating_add(1.day()) };
         let end = is_quiet.then(|| day.to_datetime(to).to_zoned(zone).ok().map(|end| end.timestamp()))?;
-        // Where the clock is put back over the end, these hours end when it is reached first.
+        // If the clock is put back past the end, the quiet hours end when it is first reached.
         end.filter(|end| *end > now)
     }
 

@@ -78,7 +78,8 @@ fn no_random() -> io::Error {
     io::Error::other("the system gives no random numbers")
 }
 
-/// It appears whole, and readable only for the user. Where two servers begin at once, both use the first one's.
+/// It appears whole, and readable only for the user. If two servers start at the same time, both use the key of the
+/// first.
 fn make(home: &Path, path: &Path) -> io::Result<String> {
     let text = VapidKey::generate()?;
     own_folder(home)?;

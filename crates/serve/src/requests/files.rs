@@ -55,11 +55,11 @@ struct Position {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Kept {
     request: String,
-    /// What it makes.
+    /// The session that the request makes.
     session: SessionId,
 }
 
-/// What it came to.
+/// The answer to the request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Answered {
     status: u16,
@@ -113,7 +113,7 @@ impl Files {
     }
 }
 
-/// None where another request has it.
+/// Takes the key; `None` if another request has it.
 fn take(path: &Path) -> io::Result<Option<Taken>> {
     own_folder(path.parent().unwrap_or(path))?;
     let mut file =
@@ -196,13 +196,13 @@ impl Taken {
         self.write(self.lines(), &Answered { status, kind, body }).await
     }
 
-    /// What stands in the file before the answer.
+    /// The lines of the file before the answer.
     fn lines(&self) -> String {
         let begun = self.begun.as_ref().map(line).unwrap_or_default();
         begun + &self.position.lock().as_ref().map(line).unwrap_or_default()
     }
 
-    /// Writes a line behind what stays.
+    /// Writes a line after those that stay.
     async fn write(&self, before: String, what: &impl Serialize) -> Answer<()> {
         let (file, line, length) = (self.file.clone(), line(what), before.len() as u64);
         let write = move || {

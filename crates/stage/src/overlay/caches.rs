@@ -1,6 +1,6 @@
 //! [`Caches`]: folders of build tools that commands find as they are and may write to.
 //!
-//! What they write lies in the folder of the views, and goes with it: the person's own cache stays as it is, whatever a
+//! What they write is in the folder of the views, and goes with it: the person's own cache stays as it is, whatever a
 //! command puts there. Of commands that run at the same time, one writes what later commands find; an overlay has one
 //! writer.
 use super::folder::{OverlayFolder, Views};
@@ -29,7 +29,7 @@ pub(super) struct ViewCaches {
 }
 
 impl Caches {
-    /// Those of `folders` that exist, apart from the workspace, and that lie in no other one.
+    /// Opens the `folders` that exist, lie outside the workspace, and are in no other one.
     pub(super) fn open(
         &self,
         views: &Arc<Views>,

@@ -43,7 +43,7 @@ impl Mark {
     }
 }
 
-/// From where to where.
+/// The source and the target of a copy.
 struct Copying<'a> {
     workspace: &'a Path,
     to: &'a Path,
@@ -51,8 +51,8 @@ struct Copying<'a> {
 }
 
 impl Copied {
-    /// Fills `to`, which is empty. What this user may not read is left out, and pipes, sockets and devices are.
-    /// Of files in `hidden` or below it, only the names are copied.
+    /// Fills `to`, which is empty. Leaves out what this user may not read, and pipes, sockets and devices. Files in or
+    /// below `hidden` are copied without content.
     pub(super) fn of(workspace: &Path, to: &Path, hidden: &[PathBuf]) -> io::Result<Self> {
         let mut copied = Self::default();
         let from = Copying { workspace, to, hidden };

@@ -34,7 +34,7 @@ pub(super) struct Difference<'a> {
     /// Where the contents lie that the changes name.
     pub(super) contents: Vec<(PathBuf, FileState)>,
     named: HashSet<Hash>,
-    /// What is moved as it is, and not kept for an undo: see [`MAX_IGNORED`].
+    /// Files that are moved as they are, and not kept for an undo: see [`MAX_IGNORED`].
     pub(super) bulk: Bulk,
     pub(super) moves: Moves,
     root: PathBuf,
@@ -75,7 +75,7 @@ impl<'a> Difference<'a> {
         Ok(difference)
     }
 
-    /// Nothing is compared yet.
+    /// An empty difference, to which files are added.
     pub(super) fn empty(root: &Path, opened: (i64, i64), stop: &'a Stop, hidden: &'a [PathBuf]) -> Self {
         Self {
             changes: Vec::new(),
@@ -94,7 +94,7 @@ impl<'a> Difference<'a> {
         }
     }
 
-    /// What was put off.
+    /// Compares or lists what was put off.
     fn rest(&mut self, upper: &Path) -> io::Result<()> {
         self.ignored = None;
         let put_off = std::mem::take(&mut self.put_off);
@@ -122,7 +122,7 @@ impl<'a> Difference<'a> {
         ignored.holds(path, is_folder)
     }
 
-    /// Compares all that a folder shows with what lies at `path`.
+    /// Compares all that a folder shows with what is at `path`.
     fn folder(&mut self, path: &Path, seen: &SeenFolder, is_there: bool) -> io::Result<()> {
         for (name, child, found) in self.children(path, seen, is_there)? {
             self.compare(&path.join(name), child, found)?;
@@ -130,8 +130,8 @@ impl<'a> Difference<'a> {
         Ok(())
     }
 
-    /// The names of a folder that may differ from the workspace, what the view shows under each, and what lies there.
-    /// `is_there`: a folder lies at `path`; a link that lay there leads elsewhere.
+    /// The names of a folder that may differ from the workspace, what the view shows under each, and what is there.
+    /// `is_there`: a folder is at `path`; a link that lay there leads elsewhere.
     pub(super) fn children(
         &self,
         path: &Path,
@@ -216,7 +216,7 @@ impl<'a> Difference<'a> {
         }
     }
 
-    /// What was there, and is not seen any more.
+    /// Adds the removal of a file or folder that the view no longer shows.
     fn removed(&mut self, path: &Path, found: Option<Metadata>) -> io::Result<()> {
         match self.before(path, found)? {
             Some(before) => self.changed(path, before, None),
@@ -224,7 +224,7 @@ impl<'a> Difference<'a> {
         }
     }
 
-    /// What lies at `path` now, and what is below it is removed; `None` if another process has changed any of that since
+    /// What is at `path` now, and what is below it is removed; `None` if another process has changed any of that since
     /// the command began.
     fn before(&mut self, path: &Path, found: Option<Metadata>) -> io::Result<Option<Option<FileState>>> {
         let Some(found) = found else { return Ok(Some(None)) };
@@ -248,7 +248,7 @@ impl<'a> Difference<'a> {
         self.state(path, &real).map(|state| Some(Some(state)))
     }
 
-    /// Of the file or link `lies`, which the view or the workspace shows at `path`.
+    /// The state of the file or link `lies`, which the view or the workspace shows at `path`.
     fn state(&mut self, path: &Path, lies: &Path) -> io::Result<FileState> {
         let found = fs::symlink_metadata(lies)?;
         if found.is_symlink() {
@@ -317,7 +317,7 @@ fn folder_state(path: &Path, mode: u32) -> FileState {
     FileState::folder(mode).with_attributes(attributes::at(path))
 }
 
-/// A command may have left a folder so that its owner may not look into it. Its mode was read before.
+/// Lets the owner look into a folder that a command has closed. Its mode was read before.
 fn open_up(folder: &Path) -> io::Result<()> {
     let mode = fs::symlink_metadata(folder)?.mode();
     match mode & 0o700 {

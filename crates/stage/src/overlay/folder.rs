@@ -19,7 +19,7 @@ use tempfile::TempDir;
 /// Begins the names of folders of processes.
 const PREFIX: &str = ".overlay-";
 
-/// Below them, what commands write to caches.
+/// Folder below the views for what commands write to caches.
 const CACHES: &str = "caches";
 
 /// A folder is made and locked in less.
@@ -79,7 +79,7 @@ impl Views {
         self.folder.path().join(self.made.fetch_add(1, Relaxed).to_string())
     }
 
-    /// While others go on. What cannot be removed is tried again with the folder above.
+    /// While others continue. What cannot be removed is tried again with the folder above.
     fn remove(&self, Overlay { upper, work }: Overlay, keeps_upper: bool) {
         let mut last = self.removing.lock();
         let before = last.take();
@@ -114,7 +114,7 @@ fn show_as(root: &Path, upper: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Where one view lies.
+/// The folder of one view.
 pub(crate) struct OverlayFolder {
     overlay: Overlay,
     /// Whether what was changed is for other views, too.

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// By the files `.gitignore` of a workspace, and the list of its repository.
+/// What Git ignores, by the `.gitignore` files of a workspace and the exclude list of its repository.
 pub(super) struct Ignored {
     root: PathBuf,
     by_folder: HashMap<PathBuf, Gitignore>,

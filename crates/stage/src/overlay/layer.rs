@@ -1,4 +1,4 @@
-//! One folder as a command sees it: what it changes lies elsewhere.
+//! A folder as a command sees it; the command's changes are stored elsewhere.
 use super::{
     ViewKind,
     copied::Copied,
@@ -57,7 +57,7 @@ impl Layer {
         Difference::of(&self.root, self.upper(), self.folder.opened(), stop, hidden)
     }
 
-    /// The same without contents: all of it is moved.
+    /// Like [`Self::difference`], without reading contents: everything is moved.
     pub(super) fn moves(&self, stop: &Stop) -> io::Result<(Bulk, Moves)> {
         self.prune()?;
         let mut difference = Difference::empty(&self.root, self.folder.opened(), stop, &[]);

@@ -21,7 +21,7 @@ pub(super) struct Shown<'a> {
     pub(super) root: &'a Path,
     /// Where what differs from it lies.
     pub(super) upper: &'a Path,
-    /// Whether all of the workspace lies there.
+    /// Whether all of the workspace is there.
     pub(super) is_copy: bool,
 }
 
@@ -106,7 +106,7 @@ impl Shown<'_> {
     }
 }
 
-/// Whether a folder lies there before and after.
+/// Whether a folder is there before and after.
 fn stays(change: &Change) -> bool {
     let is_folder =
         |state: &Option<FileState>| state.as_ref().is_some_and(|state| state.kind() == FileKind::Folder);

@@ -71,7 +71,7 @@ pub(super) fn look(path: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
-/// Stands for a name that was removed. A pipe is never kept, and what it stands in the place of is gone as well.
+/// Stands for a name that was removed. A pipe is never kept, and what it is in the place of is gone as well.
 fn is_whiteout(kind: FileType, found: &Metadata) -> bool {
     kind.is_fifo() || kind.is_char_device() && found.rdev() == 0
 }
@@ -87,7 +87,7 @@ fn below_of(
         return Ok(None);
     }
     let below = match attribute(upper, "redirect")? {
-        // From the root of the view, or the name that it had in the same folder.
+        // The old path from the root of the view, or the old name in the same folder.
         Some(from) if from.starts_with(b"/") => Some(root.join(OsStr::from_bytes(&from[1..]))),
         Some(from) => above.map(|above| above.join(OsStr::from_bytes(&from))),
         None => below,

@@ -20,9 +20,9 @@ use std::{
 /// Folders that were made or found, until all that belongs into them is there.
 #[derive(Default)]
 pub(super) struct Folders<'a> {
-    /// Those that were made where nothing was, from above to below, each with its number.
+    /// Folders that were made where nothing was, the highest first, each with its inode number.
     made: Vec<(PathBuf, u64)>,
-    /// Those that were made in place of files and links, which lie beside them.
+    /// Folders that were made in place of files and links, which are kept beside them.
     replaced: Vec<Step<'a>>,
     /// What would keep us from writing in them, or pass to what we write.
     later: Vec<(PathBuf, u64, &'a FileState)>,
@@ -32,9 +32,9 @@ pub(super) struct Folders<'a> {
 
 /// What becomes of a change while it is settled.
 enum Done {
-    /// It is as it is to be.
+    /// The folder already has the state after the change.
     Settled,
-    /// It is neither as before nor as after.
+    /// The folder has neither the state before the change nor that after it.
     Left,
 }
 
@@ -141,7 +141,7 @@ impl Settling<'_> {
         }
     }
 
-    /// The same where a killed process had begun it.
+    /// Continues a replacement that a killed process had begun.
     fn go_on_replacing<'a>(
         &self,
         change: &'a Change,
@@ -164,7 +164,7 @@ impl Settling<'_> {
         Ok(Done::Settled)
     }
 
-    /// What is put in place of folders, written beside them: if there is no room for it, nothing was removed.
+    /// Writes what replaces folders beside them first: if there is no room, nothing was removed.
     pub(super) fn prepare_in_place_of_folders<'a>(&self, gone: &[&'a Change]) -> io::Result<Vec<Step<'a>>> {
         let mut steps = Vec::new();
         for change in gone.iter().filter(|change| change.after.is_some()) {
@@ -186,7 +186,7 @@ impl Settling<'_> {
         Ok(steps)
     }
 
-    /// Those that are not done already because something else took the place of the folder above.
+    /// Returns the changes that are not done already because something else took the place of the folder above.
     pub(super) fn still_below_folders<'a>(&self, changes: Vec<&'a Change>) -> io::Result<Vec<&'a Change>> {
         let mut replaced = HashSet::new();
         for change in changes.iter().filter(|change| removes_folder(change) && change.after.is_some()) {
@@ -286,7 +286,7 @@ impl Settling<'_> {
     }
 }
 
-/// What lies there; a folder with the mode that it had before it was opened.
+/// The state of the place. A folder has the mode from before its permissions were widened.
 fn folder_as_it_was(place: &Place, access: &Access) -> io::Result<State> {
     Ok(match place.look()?.0 {
         State::Known(now) if now.kind() == FileKind::Folder => {
@@ -324,7 +324,7 @@ impl<'a> Folders<'a> {
 
     /// All that belongs into them is there. A mode that would keep us from removing files in them comes at the end of all.
     pub(super) fn finish(&mut self, blobs: &Blobs, access: &Access) -> io::Result<()> {
-        // One of each file system is enough to sync it.
+        // One folder of each file system is enough to sync it.
         let mut above = HashMap::new();
         for (path, inode, state) in self.later.iter().rev() {
             let Some(place) = still_there(path, *inode)? else { continue };

@@ -1,4 +1,4 @@
-//! One thing takes the place of another: taken back after an error, and taken up after a kill.
+//! Replacements of one kind of file by another: undone after an error, and continued after a kill.
 use super::*;
 use haft_core::{FileState, Hash};
 use std::{

@@ -59,7 +59,7 @@ impl Reader {
         Ok(Self::Terminal(Box::new(editor), around.history.clone()))
     }
 
-    /// `None` at the end of the input. A `\` at the end of a line means that the next one goes on.
+    /// `None` at the end of the input. A `\` at the end of a line means that the next one continues.
     fn line(&mut self, prompt: &str) -> anyhow::Result<Option<String>> {
         let mut text = String::new();
         let mut prompt = prompt;

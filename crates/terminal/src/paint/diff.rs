@@ -35,7 +35,7 @@ pub(crate) struct Room {
 impl Room {
     /// For all of it.
     pub(crate) const WHOLE: Self = Self { most: usize::MAX, removed: 0, is_tight: false };
-    /// Where one can scroll back: what is gone cannot be looked at in the file.
+    /// For places where a person can scroll back. It shows more removed lines, since these are no longer in the file.
     pub(crate) const SCROLLS: Self = Self { most: 40, removed: 200, is_tight: false };
 
     /// Whether nothing is left out.
@@ -53,7 +53,7 @@ impl Room {
         Self { most, removed: 0, is_tight: false }
     }
 
-    /// The same, and no line takes more than one row.
+    /// Like [`Self::of`], with one row for each line.
     pub(crate) fn tight(most: usize) -> Self {
         Self { is_tight: true, ..Self::of(most) }
     }
@@ -100,7 +100,7 @@ impl DiffPainter<'_> {
         self.below(files, heads.map(Some), room)
     }
 
-    /// Their lines below heads that stand there already.
+    /// Their lines below heads that are there already.
     pub(crate) fn bodies(&self, files: &[FileDiff], room: Room) -> Vec<Line<'static>> {
         self.below(files, files.iter().map(|_| None), room)
     }
@@ -231,7 +231,7 @@ impl DiffPainter<'_> {
     }
 }
 
-/// From where on a line is seen that has one row: what differs in it is in sight.
+/// The first column of a line with one row, chosen so that what differs in it is visible.
 fn first_column(line: &DiffLine, columns: usize) -> usize {
     let before = line.parts.iter().take_while(|(is_other, _)| !is_other);
     let before: usize = before.map(|(_, part)| width(part)).sum();

@@ -31,7 +31,7 @@ pub(crate) fn highlight(code: &str, language: &str, look: &Look) -> Vec<Vec<Span
     highlight_in(look.code_theme(), code, language, look)
 }
 
-/// The same in the colors of `theme`; plain without one.
+/// Highlights in the colors of `theme`; plain without one.
 pub(crate) fn highlight_in(
     theme: Option<Code>,
     code: &str,

@@ -1,6 +1,6 @@
 //! [`Links`]: makes addresses and paths in painted text clickable (OSC 8).
 //!
-//! A link leads to what is shown: to an `http` address that stands there whole, or to a file of the workspace that exists.
+//! A link leads to what is shown: to a complete `http` address, or to a file of the workspace that exists.
 use linkify::{LinkFinder, LinkKind};
 use std::{
     fmt::Write as _,
@@ -42,8 +42,8 @@ impl Links {
         self.0.is_some()
     }
 
-    /// `painted`, a line with its colors, and with links. In a line that `is_full` the last word may go on in the next one,
-    /// so it is no link.
+    /// `painted`, a line with its colors, and with links. In a line that `is_full` the last word may continue in the
+    /// next one, so it is no link.
     pub(crate) fn linked(&self, painted: &str, is_full: bool) -> String {
         let Some(base) = &self.0 else { return painted.to_owned() };
         let mut linked = String::with_capacity(painted.len());
@@ -119,7 +119,7 @@ fn piece(painted: &str) -> (&str, &str, &str) {
     (&painted[..start], &painted[start..end], &painted[end..])
 }
 
-/// How long the escape sequences are that `painted` begins with (ECMA-48, `CSI`). Any other escape stands alone.
+/// How long the escape sequences are that `painted` begins with (ECMA-48, `CSI`). Any other escape is alone.
 fn codes_length(painted: &str) -> usize {
     let mut length = 0;
     while painted[length..].starts_with('\x1b') {
@@ -130,8 +130,8 @@ fn codes_length(painted: &str) -> usize {
     length
 }
 
-/// Whether what stands before `rest` and `after` may go on elsewhere: behind an ellipsis, in the next row of a table's cell,
-/// or in the next line.
+/// Whether the text before `rest` and `after` may continue elsewhere: behind an ellipsis, in the next row of a table's
+/// cell, or in the next line.
 fn is_cut(rest: &str, after: &str, is_full: bool) -> bool {
     let next = visible(rest).chain(visible(after)).find(|c| *c != ' ');
     match next {
@@ -165,7 +165,7 @@ fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
         .map(move |word| start(word)..start(word) + word.len())
 }
 
-/// With everything that is not `plain` in percent-encoding (RFC 3986, 2.1).
+/// The text with all bytes that are not `plain` in percent-encoding (RFC 3986, 2.1).
 fn encoded(text: &str, plain: impl Fn(u8) -> bool) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -13,7 +13,7 @@ pub fn syntax_themes() -> &'static [SyntaxTheme] {
 /// How many colors the terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
-    /// None: bold and underlined, no colors (`NO_COLOR`).
+    /// No colors, only bold and underlined text (`NO_COLOR`).
     None,
     /// The sixteen of the terminal's own palette.
     Sixteen,
@@ -65,7 +65,7 @@ impl Theme {
         }
     }
 
-    /// The one of this name.
+    /// The theme with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|theme| theme.name() == name)
     }
@@ -76,7 +76,7 @@ impl Theme {
 pub struct Palette {
     /// What the user says, and what wants attention.
     pub accent: Option<Color>,
-    /// What is less important.
+    /// The color of less important text.
     pub dim: Option<Color>,
     /// What worked.
     pub good: Option<Color>,
@@ -88,13 +88,13 @@ pub struct Palette {
     pub code: Option<Color>,
     /// Links.
     pub link: Option<Color>,
-    /// Behind added lines.
+    /// Background of added lines.
     pub added: Option<Color>,
-    /// Behind what was added in a line.
+    /// Background of text that was added in a line.
     pub added_words: Option<Color>,
-    /// Behind removed lines.
+    /// Background of removed lines.
     pub removed: Option<Color>,
-    /// Behind what was removed in a line.
+    /// Background of text that was removed from a line.
     pub removed_words: Option<Color>,
     /// Colors of code, where the terminal has 256 colors or more.
     pub syntax: Option<SyntaxTheme>,
@@ -132,7 +132,7 @@ pub struct OwnTheme {
 /// The themes that can be chosen beside [`Theme::ALL`].
 #[derive(Clone, Debug, Default)]
 pub struct Themes {
-    /// Those of the user, by name.
+    /// Themes of the user, by name.
     pub own: Vec<OwnTheme>,
 }
 
@@ -164,7 +164,7 @@ pub struct Look {
     pub theme: Theme,
     /// What the terminal can show.
     pub depth: Depth,
-    /// Its own background is a light one.
+    /// Whether the terminal's own background is light.
     pub is_light: bool,
     /// Colors of the user's own theme.
     pub palette: Palette,
@@ -219,7 +219,7 @@ impl Look {
         }
     }
 
-    /// What a line looks like that was added or removed, and the ground of the part that differs in it; none where there
+    /// What a line looks like that was added or removed, and the ground of the part that differs in it; `None` if there
     /// are too few colors. The text has a color of its own, since the terminal's own is not known for sure.
     pub(crate) fn grounds(&self, is_added: bool) -> Option<(Style, Color)> {
         if self.is_plain() || self.depth < Depth::Many {
@@ -285,7 +285,7 @@ impl Look {
         self.colored(self.palette.accent, Color::Cyan, 0x56b6c2, 0x0184bc)
     }
 
-    /// What is less important.
+    /// The style of less important text.
     pub(crate) fn dim(&self) -> Style {
         match self.is_plain() {
             true => Style::new(),
@@ -293,12 +293,12 @@ impl Look {
         }
     }
 
-    /// It worked.
+    /// The style of a success.
     pub(crate) fn good(&self) -> Style {
         self.colored(self.palette.good, Color::Green, 0x98c379, 0x2f7d32)
     }
 
-    /// It did not.
+    /// The style of a failure.
     pub(crate) fn bad(&self) -> Style {
         self.colored(self.palette.bad, Color::Red, 0xe06c75, 0xc0392b)
     }
@@ -321,13 +321,13 @@ impl Look {
         self.colored(self.palette.link, Color::Blue, 0x61afef, 0x0969da).add_modifier(Modifier::UNDERLINED)
     }
 
-    /// What is chosen in a list.
+    /// The style of the chosen item in a list.
     pub(crate) fn chosen(&self) -> Style {
         self.accent().add_modifier(Modifier::BOLD)
     }
 }
 
-/// Of the 6×6×6 cube and the grays of the 256 colors (`xterm`).
+/// The nearest color of the 6×6×6 cube and the grays of the 256 colors (`xterm`).
 fn nearest(r: u8, g: u8, b: u8) -> u8 {
     let level = |value: u8| match value {
         0..48 => 0,

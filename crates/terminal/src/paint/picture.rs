@@ -6,7 +6,7 @@ use haft_core::Image;
 /// How the terminal shows pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pictures {
-    /// It does not.
+    /// The terminal shows no pictures.
     #[default]
     None,
     /// The terminal has to say it, when there is a picture to show.
@@ -23,12 +23,12 @@ pub enum Pictures {
 const MAX_CELLS: (usize, usize) = (60, 20);
 /// Approximate width and height of a terminal cell in pixels.
 const CELL_PIXELS: (usize, usize) = (10, 20);
-/// Of one escape sequence of kitty, in bytes.
+/// Maximum bytes of an escape sequence of kitty.
 const MAX_SEQUENCE_BYTES: usize = 4096;
 
 impl Pictures {
-    /// By the variables `TERM` and `TERM_PROGRAM`. Inside of `tmux` or `screen` only sixels pass through, and only some
-    /// versions let them.
+    /// Chooses the format by the variables `TERM` and `TERM_PROGRAM`. Inside of `tmux` or `screen` only sixels pass
+    /// through, and only some versions let them.
     pub fn of(term: Option<&str>, program: Option<&str>) -> Self {
         let term = term.unwrap_or_default();
         match program.unwrap_or_default() {
@@ -41,7 +41,7 @@ impl Pictures {
         }
     }
 
-    /// By the answer of a terminal to the question for its attributes (DA1): 4 stands for sixels.
+    /// Chooses the format by the terminal's answer to a request for its attributes (DA1): 4 means sixels.
     pub(crate) fn of_attributes(answer: &str, cell: Option<(usize, usize)>) -> Self {
         match answer.split(';').skip(1).any(|attribute| attribute == "4") {
             true => Self::Sixel(cell.unwrap_or(CELL_PIXELS)),

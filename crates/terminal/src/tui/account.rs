@@ -26,7 +26,7 @@ impl App {
         self.waiting.push(Box::pin(async move { Done::Status(host.servers(&workspace).await) }));
     }
 
-    /// The same page with the servers, if it is still open.
+    /// Adds the servers to the page, if it is still open.
     pub(super) fn status_of(&mut self, servers: &[TriedServer]) {
         if self.mode.page().is_some_and(|page| page.title == STATUS_TITLE) {
             self.status_page(Some(servers));

@@ -37,9 +37,9 @@ pub(super) struct App {
     pub(super) engine: Option<Engine>,
     pub(super) session: Option<Session>,
     pub(super) events: BoxStream<'static, Event>,
-    /// What was asked of the host and is not there yet.
+    /// Requests to the host that are not answered yet.
     pub(super) waiting: FuturesUnordered<BoxFuture<'static, Done>>,
-    /// What was submitted for a session that is still opening.
+    /// A prompt that was submitted for a session that is still opening.
     pub(super) submitted_early: Option<Draft>,
     pub(super) view: Timeline,
     pub(super) input: Input,
@@ -59,7 +59,7 @@ pub(super) struct App {
     pub(super) columns: usize,
     pub(super) rows: usize,
     pub(super) is_watched: bool,
-    /// To be written as it is: a bell, the clipboard.
+    /// Bytes that are written unchanged: a bell, the clipboard.
     pub(super) raw: String,
     pub(super) request: Option<Request>,
     /// What [`Request::Edit`] is about.
@@ -71,7 +71,7 @@ pub(super) struct App {
     pub(super) shows_thinking: bool,
     /// Esc was pressed, or Ctrl+C, and once more means more.
     pub(super) escaped: Option<(KeyCode, Instant)>,
-    /// What was being typed when a question came.
+    /// The text that was being typed when a question came.
     pub(super) draft: Option<Draft>,
     /// When the last key of a text was pressed.
     pub(super) typed: Option<Instant>,
@@ -86,7 +86,7 @@ pub(super) struct App {
     pub(super) open_request: OpenRequest,
     /// How hard the model thinks, where that was chosen.
     pub(super) effort: Option<String>,
-    /// The session that stands on the screen.
+    /// The session on the screen.
     pub(super) shown: Option<String>,
     /// What the command for the status line was told and said.
     pub(super) status_output: StatusOutput,
@@ -116,9 +116,9 @@ pub(super) enum Editing {
 
 /// A word in the last line.
 pub(super) enum Hint {
-    /// Until the next key.
+    /// A hint that disappears with the next key.
     Brief(String),
-    /// Until what it names is done.
+    /// A hint that stays until the work it names is done.
     Lasting(&'static str),
 }
 
@@ -130,7 +130,7 @@ impl<T: Into<String>> From<T> for Hint {
 
 /// What came of something that took a while.
 pub(super) enum Done {
-    /// With the request that was carried out.
+    /// A conversation was opened, as the request asked.
     Opened(Conversation, OpenRequest),
     /// That failed, and this is what was open before, if it opens.
     NotOpened(Result<(Conversation, OpenRequest), String>),
@@ -140,9 +140,9 @@ pub(super) enum Done {
     /// Models that vendors and servers list.
     Models(Vec<(String, String)>),
     Servers(Vec<TriedServer>),
-    /// The same for the page of the state.
+    /// Servers for the page of the status.
     Status(Vec<TriedServer>),
-    /// What was said last in sessions, by their IDs.
+    /// The last prompt and reply of sessions, by their IDs.
     Sessions(Vec<(String, Recap)>),
     /// The first line of the command for the status line, or what it did instead.
     StatusLine(Result<String, String>),
@@ -150,7 +150,7 @@ pub(super) enum Done {
     Picture(Result<Image, String>),
     /// A prompt whose documents have been read.
     Read(Result<Vec<Part>, Problem>),
-    /// Of sessions of another machine.
+    /// A result about sessions of another machine.
     Remote(RemoteDone),
 }
 
@@ -158,7 +158,7 @@ pub(super) enum Done {
 pub(super) enum RemoteDone {
     Listed(Result<Vec<Summary>, Problem>),
     Forked(Result<String, Problem>),
-    /// With the name.
+    /// The session was renamed.
     Renamed(Result<String, Problem>),
 }
 
@@ -257,7 +257,7 @@ impl App {
         self.complete();
     }
 
-    /// What is being typed is no answer to a question that comes in the middle of it.
+    /// Puts the typed text aside when a question comes: it is not an answer to it.
     fn put_draft_aside(&mut self) {
         let is_question = matches!(self.view.asked.front(), Some(Asked::Question { .. }));
         match (is_question, self.draft.take()) {
@@ -307,7 +307,7 @@ impl App {
         self.painted_in(Room::SCROLLS, draw)
     }
 
-    /// The same with `room` for each diff.
+    /// Like [`Self::painted`], with `room` for each diff.
     pub(super) fn painted_in<T>(&self, room: Room, draw: impl FnOnce(&Painter<'_>) -> T) -> T {
         let session = self.session.clone();
         let files_of = move |changes: &[Change]| {
@@ -321,7 +321,7 @@ impl App {
         self.busy_since().is_some() && self.view.asked.is_empty() && !matches!(self.mode, Mode::Read(..))
     }
 
-    /// Since when something goes on.
+    /// Since when something continues.
     pub(super) fn busy_since(&self) -> Option<Instant> {
         let view = &self.view;
         view.since.filter(|_| view.working).or(view.summarizing_since).or(view.undoing_since)

@@ -63,7 +63,7 @@ impl App {
             _ if !self.input.is_empty() => (self.input.rows(self.columns, &self.look).0, None),
             _ => (Vec::new(), None),
         };
-        // A row for the foot, and one for what stands above.
+        // A row for the foot, and one for the text above.
         let room = self.rows.saturating_sub(lines.len() + typed.len() + 2).max(3);
         lines.extend(self.approval(fact, room, chosen));
         let cursor = cursor.map(|(row, column)| (lines.len() + row, column));
@@ -72,8 +72,8 @@ impl App {
         (lines, cursor)
     }
 
-    /// What the call would do, the question, and what each answer means. The answers are always seen; above them stands
-    /// what it is called with, and below that what comes of it in files.
+    /// What the call would do, the question, and what each answer means. The answers are always visible; above them are
+    /// the arguments of the call, and its changes to files.
     fn approval(&self, fact: &Fact, room: usize, chosen: usize) -> Vec<Line<'static>> {
         let Some(proposal) = self.proposal(fact) else { return Vec::new() };
         let changes = changes_of(fact);
@@ -161,8 +161,8 @@ impl App {
         }
     }
 
-    /// As much of a diff as fits in `rows` rows. If whole lines do not fit, each takes one row, so that both sides of a
-    /// change are seen.
+    /// The part of a diff that fits in `rows` rows. If whole lines do not fit, each takes one row, so that both sides
+    /// of a change are seen.
     pub(super) fn diff_in(&self, files: &[FileDiff], rows: usize) -> Vec<Line<'static>> {
         let drawn = |room: Room| self.painted_in(room, |painter| painter.diffs().files(files, painter.room));
         let fitting = |room: fn(usize) -> Room| {
@@ -211,7 +211,7 @@ impl App {
         lines
     }
 
-    /// All that there is to know before one answers.
+    /// The whole question, with everything a person needs to know before the answer.
     pub(super) fn whole_question(&self, fact: &Fact) -> Vec<Line<'static>> {
         let Some(proposal) = self.proposal(fact) else { return Vec::new() };
         let mut lines = plain(&proposal.sentence.question, Span::raw("? "), self.columns, self.look.bold());
@@ -225,7 +225,7 @@ impl App {
         lines
     }
 
-    /// Carries out the marked answer. What stands in the line is sent instead, and is no answer.
+    /// Carries out the marked answer. The text in the line is sent instead, and is no answer.
     pub(super) fn answer_as_marked(&mut self) {
         match self.mode {
             _ if !self.input.is_empty() => self.submit(),

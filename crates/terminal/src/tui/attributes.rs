@@ -31,7 +31,7 @@ fn cell(size: WindowSize) -> Option<(usize, usize)> {
     Some((part(size.width, size.columns)?, part(size.height, size.rows)?))
 }
 
-/// What stands between the beginning of the answer and its end. Nothing where none comes.
+/// Reads the text between the beginning and the end of the answer; `None` if there is no answer.
 fn answered() -> io::Result<Option<String>> {
     let (stdin, mut read) = (stdin(), Vec::new());
     loop {

@@ -109,7 +109,7 @@ impl App {
         }
     }
 
-    /// As a terminal shows it, without colors.
+    /// The text as a terminal shows it, without colors.
     fn printed(&self, text: &str) -> Vec<Line<'static>> {
         let hidden = self.session.as_ref().map(Session::secrets).unwrap_or_default();
         let text = hidden.hide(text);

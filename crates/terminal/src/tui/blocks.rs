@@ -186,7 +186,7 @@ impl Painter<'_> {
         head.into_iter().chain(self.diffs().files(files, self.room)).collect()
     }
 
-    /// What it says of itself, or has said so far.
+    /// The output of the call so far.
     fn told(&self, call: &Call) -> Vec<Line<'static>> {
         if let Some(plan) = &call.plan {
             return self.steps(plan);
@@ -259,7 +259,7 @@ impl Painter<'_> {
     }
 }
 
-/// Of a longer prompt the beginning is shown, in lines: it was not typed here.
+/// Maximum lines of a prompt that was not typed here, and how many lines are shown of a longer one.
 const LONG_PROMPT_LINES: (usize, usize) = (20, 5);
 
 /// What is shown of a prompt, and how many lines more it has.

@@ -166,7 +166,7 @@ impl App {
         let price = self.engine.as_ref().and_then(|engine| engine.setup().model.price);
         let cost = price.map(|price| price.cost(spent)).filter(|cost| *cost > 0.0).map(dollars);
         let count = (spent.total() > 0).then(|| format!("{} tokens", tokens(spent.total())));
-        // At a question Esc is an answer.
+        // In a question, Esc is an answer.
         let how = self.view.asked.is_empty().then(|| "Esc to interrupt".to_owned());
         let facts = [Some(format!("{} s", since.elapsed().as_secs())), count, cost, how];
         let facts = facts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
@@ -252,7 +252,7 @@ impl App {
         lines
     }
 
-    /// The last line: what was just hinted at, else how things stand.
+    /// The last line: what was just hinted at, otherwise how things stand.
     pub(super) fn foot(&self) -> Line<'static> {
         if let Some(why) = &self.view.disconnected {
             return one_row(

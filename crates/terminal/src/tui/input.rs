@@ -39,7 +39,7 @@ pub(super) struct Input {
 pub(super) enum Attached {
     File(PathBuf),
     Document(PathBuf),
-    /// From the clipboard.
+    /// A picture from the clipboard.
     Image(Image),
 }
 
@@ -81,7 +81,7 @@ impl Input {
         self.area.is_empty()
     }
 
-    /// As it stands there.
+    /// The text in the field.
     pub(super) fn text(&self) -> String {
         self.area.lines().join("\n")
     }
@@ -100,7 +100,7 @@ impl Input {
         (self.pastes, self.pictures) = (draft.pastes, draft.pictures);
     }
 
-    /// With what was pasted in the place of its marks.
+    /// The text, with pasted text in place of its marks.
     pub(super) fn whole(&self) -> String {
         unfolded(&self.text(), &self.pastes)
     }
@@ -123,7 +123,7 @@ impl Input {
         (self.at, self.pastes, self.pictures) = (None, Vec::new(), Vec::new());
     }
 
-    /// What it stands for, and the pictures; it is empty then.
+    /// Takes the text, with pastes in place of their marks, and the pictures; the field is empty afterwards.
     pub(super) fn take(&mut self) -> (String, Vec<Attached>) {
         let text = self.text();
         let pictures = self.pictures.drain(..).filter(|(mark, _)| text.contains(mark.as_str()));
@@ -148,7 +148,7 @@ impl Input {
         }
     }
 
-    /// Something that was said before; what is long is folded again.
+    /// Puts an earlier prompt into the field; a long one is folded again.
     pub(super) fn recall(&mut self, text: &str) {
         self.clear();
         match is_long(text) {
@@ -157,7 +157,8 @@ impl Input {
         }
     }
 
-    /// The same with pictures, whose marks the text may hold; a mark that is folded away stands behind it once more.
+    /// Like [`Self::recall`], with pictures, whose marks the text may hold. A mark that is folded away is appended once
+    /// more.
     pub(super) fn recall_with(&mut self, text: &str, pictures: impl Iterator<Item = Image>) {
         self.recall(text);
         for (place, picture) in pictures.enumerate() {
@@ -228,7 +229,7 @@ impl Input {
         self.area.insert_newline();
     }
 
-    /// One line up; from the first one, to the prompt before.
+    /// Moves one line up; from the first line, to the previous prompt.
     pub(super) fn up(&mut self) {
         match self.area.cursor().0 {
             0 => self.earlier(),
@@ -236,7 +237,7 @@ impl Input {
         }
     }
 
-    /// One line down; from the last one, to the prompt behind.
+    /// Moves one line down; from the last line, to the next prompt.
     pub(super) fn down(&mut self) {
         match self.area.cursor().0 + 1 < self.area.lines().len() {
             true => self.area.move_cursor(CursorMove::Down),
@@ -267,7 +268,7 @@ impl Input {
         &self.history
     }
 
-    /// A `\` at the end of the line before the cursor means that the next line goes on.
+    /// A `\` at the end of the line before the cursor means that the next line continues.
     pub(super) fn goes_on(&mut self) -> bool {
         let cursor = self.area.cursor();
         let goes_on = self.area.lines()[cursor.0].ends_with('\\') && cursor.0 + 1 == self.area.lines().len();
@@ -300,7 +301,7 @@ impl Input {
         self.area.insert_char(' ');
     }
 
-    /// What stands in front of the cursor.
+    /// The text in front of the cursor.
     pub(super) fn before_cursor(&self) -> String {
         let cursor = self.area.cursor();
         let lines = self.area.lines();
@@ -308,7 +309,7 @@ impl Input {
         lines[..cursor.0].iter().map(|line| format!("{line}\n")).collect::<String>() + &line
     }
 
-    /// Puts `text` in the place of what stands between byte `start` and the cursor.
+    /// Puts `text` in the place of the text between byte `start` and the cursor.
     pub(super) fn replace_from(&mut self, start: usize, text: &str) {
         for _ in self.before_cursor().get(start..).unwrap_or_default().chars() {
             self.area.delete_char();
@@ -317,12 +318,12 @@ impl Input {
         self.area.insert_char(' ');
     }
 
-    /// Its rows behind a mark, and where the cursor is in them.
+    /// The rows of the field after a mark, and where the cursor is in them.
     pub(super) fn rows(&mut self, columns: usize, look: &Look) -> (Vec<Line<'static>>, (usize, usize)) {
         self.rows_for(PLACEHOLDER, columns, look)
     }
 
-    /// The same behind the mark of a command that the person runs, in its color.
+    /// Like [`Self::rows`], after the mark of a command that the user runs, in its color.
     pub(super) fn command_rows(
         &mut self,
         columns: usize,
@@ -345,7 +346,7 @@ impl Input {
         self.text().trim_start().starts_with('!')
     }
 
-    /// The same, with another word where nothing is typed yet.
+    /// Like [`Self::rows`], with another placeholder while nothing is typed.
     pub(super) fn rows_for(
         &mut self,
         placeholder: &'static str,
@@ -383,12 +384,13 @@ impl Input {
 
 /// In front of the first row.
 const MARK: &str = "> ";
-/// The same in front of a command; as wide.
+/// The mark before a command, as wide as that of a prompt.
 const COMMAND_MARK: &str = "$ ";
 /// Where nothing is typed yet.
 const PLACEHOLDER: &str = "what to do?  / for commands, @ for files, ? for keys";
 
-/// With each paste in the place of its mark. What was pasted is not looked at again: it may hold a mark of its own.
+/// The text, with each paste in place of its mark. What was pasted is not looked at again: it may hold a mark of its
+/// own.
 fn unfolded(text: &str, pastes: &[(String, String)]) -> String {
     let place = |(mark, paste): &(String, String)| Some((text.find(mark)?, mark.len(), paste.clone()));
     let mut found: Vec<(usize, usize, String)> = pastes.iter().filter_map(place).collect();

@@ -131,7 +131,7 @@ impl App {
             Action::StopTask => self.ask_to_stop(),
             Action::RenameSession => self.ask_of_listed(Change::Name),
             Action::Close => drop(self.mode.close()),
-            // Those of a list and of a page.
+            // Actions of a list or a page.
             _ => self.act_on_page(action),
         }
     }
@@ -258,7 +258,7 @@ impl App {
         }
     }
 
-    /// Of the question that is asked.
+    /// Number of choices of the open question.
     fn choices(&self) -> usize {
         match self.view.asked.front() {
             Some(Asked::Question { question, .. }) => question.choices.len(),
@@ -351,7 +351,7 @@ impl App {
         }
     }
 
-    /// The second press leaves where that ends something, else the first.
+    /// The second press leaves where that ends something, otherwise the first.
     fn leave(&mut self) {
         match self.ended_by_leaving() {
             Some(ends) if !self.is_second(KeyCode::Char('d')) => {
@@ -361,7 +361,7 @@ impl App {
         }
     }
 
-    /// What leaving ends: a turn, background commands. Nothing of a session that another process has open.
+    /// What ends if the user leaves: a turn, background commands. `None` for a session that another process has open.
     fn ended_by_leaving(&self) -> Option<String> {
         if self.session.as_ref().is_none_or(Session::is_joined) {
             return None;
@@ -463,7 +463,7 @@ impl App {
         };
     }
 
-    /// The part at the cursor, else the diff that is asked about, else everything so far.
+    /// The part at the cursor, otherwise the diff that is asked about, otherwise everything so far.
     fn show_all(&mut self) {
         let page = match (self.part_page(), self.view.asked.front()) {
             (Some(part), _) => part,

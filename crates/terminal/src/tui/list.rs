@@ -50,13 +50,13 @@ pub(super) struct List {
     current: Option<String>,
     /// Rows that it takes at most.
     most: usize,
-    /// Whether what is said about an item is searched, too.
+    /// Whether the details of an item are searched, too.
     is_searched_whole: bool,
 }
 
 /// In front of the chosen item.
 const MARK: &str = "❯ ";
-/// Columns between an item and what is said about it.
+/// Columns between an item and its details.
 const GAP: usize = 2;
 /// Rows that a list takes at most beside a conversation.
 const MAX_ROWS: usize = 8;
@@ -75,7 +75,7 @@ impl List {
         }
     }
 
-    /// As [`Self::new`], with the item that holds now: it is marked, and chosen at first.
+    /// Like [`Self::new`], with the current item marked and selected.
     pub(super) fn with_current(items: Vec<Item>, current: Option<String>) -> Self {
         let mut list = Self { current, ..Self::new(items) };
         list.chosen = list.place_of(list.current.as_deref());
@@ -92,12 +92,12 @@ impl List {
         self.current.is_some() && self.chosen().map(|item| &item.value) == self.current.as_ref()
     }
 
-    /// As [`Self::new`], and as high as the terminal is.
+    /// Like [`Self::new`], and as high as the terminal is.
     pub(super) fn tall(items: Vec<Item>) -> Self {
         Self { most: usize::MAX, ..Self::new(items) }
     }
 
-    /// Searched in what is said about the items, too.
+    /// Makes the list search the details of its items, too.
     pub(super) fn searched_whole(self) -> Self {
         Self { is_searched_whole: true, ..self }
     }
@@ -108,8 +108,8 @@ impl List {
         self.chosen = if typed.is_empty() { self.place_of(self.current.as_deref()) } else { 0 };
     }
 
-    /// As [`Self::narrow`] for names of commands: the one that was typed whole comes first, then those that begin so, in the
-    /// order of the list.
+    /// Like [`Self::narrow`] for names of commands: the one that was typed whole comes first, then those that begin so,
+    /// in the order of the list.
     pub(super) fn narrow_names(&mut self, typed: &str) {
         self.narrow(typed);
         let rank = |place: &usize| match self.items[*place].label.trim_start_matches('/') {
@@ -128,7 +128,7 @@ impl List {
         self.chosen = self.place_of(chosen.as_deref());
     }
 
-    /// Labels that fit; behind them items that have each word somewhere, if what is said about them is searched.
+    /// The items whose label fits, then, if details are searched, those that have each word anywhere.
     fn fitting(&self, typed: &str) -> Vec<usize> {
         let mut found = fitting(self.items.iter().map(|item| item.label.clone()), typed);
         let typed = typed.to_lowercase();
@@ -163,7 +163,7 @@ impl List {
         self.items.get(*self.found.get(self.chosen)?)
     }
 
-    /// What is said about the chosen item if its row has no room for all of it.
+    /// The details of the chosen item, if its row has no room for all of them.
     pub(super) fn cut_detail(&self, columns: usize) -> Option<&str> {
         let widths = self.found.iter().map(|place| Line::raw(&*self.items[*place].label).width());
         let label = widths.max().unwrap_or_default().min(columns / 2);

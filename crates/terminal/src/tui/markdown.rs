@@ -31,7 +31,7 @@ fn written(markdown: &str, mut writer: Writer) -> Vec<Line<'static>> {
     writer.lines
 }
 
-/// What stands in front of each row of a block: the mark of a list item once, blanks after it; the bar of a quote always.
+/// The text in front of each row of a block: the mark of a list item once, blanks after it; the bar of a quote always.
 struct Lead {
     first: Option<Span<'static>>,
     rest: Span<'static>,

@@ -20,14 +20,14 @@ use std::{
     path::Path,
 };
 
-/// Rows beside the list and what stands below it: the title, what is typed, how much more there is, and one for the shell's
-/// own line.
+/// Rows beside the list and the text below it: the title, what is typed, how much more there is, and one for the
+/// shell's own line.
 const ROWS_AROUND_LIST: usize = 4;
 /// Maximum marks for a hidden line, so that its length stays hidden.
 const MAX_MARKS: usize = 8;
 
-/// Lets the person choose one of `lines`, each a label and what is said about it, with a `note` below them. Returns its
-/// place, or nothing where the person leaves.
+/// Lets the person choose one of `lines`, each a label and its details, with a `note` below them. Returns its place, or
+/// nothing where the person leaves.
 ///
 /// # Errors
 ///
@@ -48,9 +48,9 @@ pub async fn choose(
     Ok(menu.and_then(|menu| menu.list.chosen()?.value.parse().ok()))
 }
 
-/// Lets the person choose one of the sessions that work in `workspace`, with what was said last in the one at the cursor.
-/// Returns its ID, or nothing where the person leaves. If there is only one, it is not asked for; if none was talked to, it
-/// is `newest`.
+/// Lets the person choose one of the sessions that work in `workspace`, with the last prompt and reply of the one at
+/// the cursor. Returns its ID, or nothing where the person leaves. If there is only one, it is not asked for; if none
+/// was talked to, it is `newest`.
 ///
 /// # Errors
 ///

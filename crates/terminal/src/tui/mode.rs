@@ -6,7 +6,7 @@ use super::{
     parts::Parts,
 };
 
-/// What the keys go to. What covers something else holds it, so that closing leads back to it.
+/// What the keys act on. A list or a page holds the mode that it covers, so that closing it leads back.
 pub(super) enum Mode {
     /// A prompt is typed; a list may show what the word at the cursor can become.
     Compose(Option<Completion>),
@@ -35,7 +35,7 @@ impl Default for Mode {
 }
 
 impl Mode {
-    /// What no list and no page covers.
+    /// The mode below all lists and pages.
     pub(super) fn lowest(&mut self) -> &mut Self {
         match self {
             Self::Pick(_, below) | Self::Read(_, below) => below.lowest(),
@@ -100,9 +100,9 @@ pub(super) struct Pick {
     pub(super) list: List,
     pub(super) typed: String,
     pub(super) what: What,
-    /// Of the model that is chosen; nothing stands for its own.
+    /// The effort for the chosen model; `None` for its default.
     pub(super) effort: Option<String>,
-    /// What becomes of the session at the cursor, while that is asked.
+    /// What to do with the session at the cursor, while the person is asked.
     pub(super) change: Option<Change>,
 }
 
@@ -116,7 +116,7 @@ pub(super) enum Change {
 }
 
 impl Pick {
-    /// The level before or behind the one that is chosen, of `levels`; in front of the first stands the model's own.
+    /// Chooses the next or the previous of `levels`; before the first one is the model's default.
     pub(super) fn step_effort(&mut self, levels: &[&str], is_up: bool) {
         let at = self.effort.as_ref().and_then(|effort| levels.iter().position(|level| level == effort));
         let place = at.map_or(0, |place| place + 1);

@@ -32,9 +32,9 @@ pub(super) enum Shown {
 enum Search {
     #[default]
     No,
-    /// It is typed; Enter goes to the first match.
+    /// A person types the text; Enter goes to the first match.
     Typed(String),
-    /// It is searched for; the last match that the person went to is in `line`.
+    /// A search for `text`; `line` has the last match that the person went to.
     For { text: String, line: usize },
 }
 
@@ -46,12 +46,13 @@ impl Page {
         Self { title: title.into(), lines, files, hunks, top, search, work: None }
     }
 
-    /// With the lines at which a file and a hunk begins, each in order. The first hunk of a file begins where the file does.
+    /// Sets the lines at which each file and each hunk begins, in order. The first hunk of a file begins where the file
+    /// does.
     pub(super) fn of_diff(self, files: Vec<usize>, hunks: Vec<usize>) -> Self {
         Self { files, hunks, ..self }
     }
 
-    /// Of background work.
+    /// Makes this a page of background work.
     pub(super) fn of_work(self, name: String, shown: Shown) -> Self {
         Self { work: Some((name, shown)), ..self }
     }
@@ -137,13 +138,13 @@ impl Page {
         self.lines.len().saturating_sub(rows.saturating_sub(2))
     }
 
-    /// The first line from `from` on that has what is searched for, else the first one of all.
+    /// The first line from `from` on that has what is searched for, otherwise the first one of all.
     fn match_from(&self, from: usize) -> Option<usize> {
         let all = || (0..self.lines.len()).filter(|line| !self.matches(*line).is_empty());
         all().find(|line| *line >= from).or_else(|| all().next())
     }
 
-    /// The last line before `from` that has what is searched for, else the last one of all.
+    /// The last line before `from` that has what is searched for, otherwise the last one of all.
     fn match_before(&self, from: usize) -> Option<usize> {
         let all = || (0..self.lines.len()).filter(|line| !self.matches(*line).is_empty());
         all().rfind(|line| *line < from).or_else(|| all().next_back())

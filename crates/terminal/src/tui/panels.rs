@@ -206,7 +206,7 @@ impl App {
         }
     }
 
-    /// What is known at once, and then what vendors and servers list.
+    /// Shows the models that are known already, and adds those that vendors and servers list.
     pub(super) fn pick_model(&mut self) {
         let items = self.around.host.models().into_iter().map(|(spec, what)| Item::new(spec, what)).collect();
         let current = self.engine.as_ref().map(|engine| engine.setup().model.spec.clone());

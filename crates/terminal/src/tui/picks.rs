@@ -34,8 +34,8 @@ impl App {
         self.mode.offer(Pick { title, head, list, typed, what, effort: None, change: None });
     }
 
-    /// Asks whether a turn that has used up its rounds goes on. A person in the middle of something else finds the note
-    /// above, and `/continue`.
+    /// Asks whether a turn that has used up its rounds continues. A person in the middle of something else finds the
+    /// note above, and `/continue`.
     pub(super) fn ask_to_go_on(&mut self) {
         let is_free = matches!(self.mode, Mode::Compose(_)) && self.input.is_empty();
         let Some(rounds) = self.session.as_ref().and_then(going_on::used_up).filter(|_| is_free) else {
@@ -64,7 +64,7 @@ impl App {
         listed.filter(|known| known.workspace == setup.workspace).collect()
     }
 
-    /// Offers those of `listed` that the person can go on with.
+    /// Offers those of `listed` that the person can continue with.
     pub(super) fn offer_sessions(&mut self, listed: Vec<Summary>) {
         let own = self.session.as_ref().map(|session| session.id().clone());
         self.sessions = Sessions::of(listed, own.as_ref());
@@ -222,7 +222,7 @@ impl App {
         }
     }
 
-    /// What was typed before, in all conversations.
+    /// Shows earlier prompts of all conversations.
     pub(super) fn pick_typed(&mut self) {
         let mut typed: Vec<String> = self.input.history().iter().rev().cloned().collect();
         typed.dedup();

@@ -57,7 +57,7 @@ impl App {
         is_remote
     }
 
-    /// Leaves a session that another process has open, and goes on there.
+    /// Leaves a session that another process has open, and continues there.
     pub(super) fn detach(&mut self) {
         match self.session.as_ref().is_some_and(Session::is_joined) {
             true => self.request = Some(Request::Leave),

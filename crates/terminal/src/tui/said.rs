@@ -74,7 +74,7 @@ impl App {
         }
     }
 
-    /// What was pasted stays folded once it is said.
+    /// Pasted text stays folded after the prompt was sent.
     pub(super) fn as_it_was_typed(&self, said: &str) -> Option<String> {
         // A hook may have added something to it.
         let rest =
@@ -322,12 +322,12 @@ impl App {
         }
     }
 
-    /// What the session has said last, else what it began with.
+    /// What the session has said last, otherwise what it began with.
     pub(super) fn permission_mode(&self) -> Option<Mode> {
         self.view.mode.or(self.session.as_ref().map(Session::mode))
     }
 
-    /// The next of those that ask about something; that everything runs is said in words only.
+    /// Changes to the next permission mode that asks. `full` is never reached by this key, only by a command.
     pub(super) fn next_permission_mode(&mut self) {
         let (Some(session), Some(now)) = (&self.session, self.permission_mode()) else { return };
         let next = match now {

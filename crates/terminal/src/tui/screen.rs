@@ -21,7 +21,7 @@ use std::io::{self, Write};
 /// Rows from which there is room for more than what must be seen.
 pub(super) const ROOMY_ROWS: usize = 16;
 
-/// Where something is drawn, and what stands there.
+/// Where something is drawn, and the text there.
 pub(super) struct Screen<Out> {
     out: Out,
     pub(super) columns: usize,
@@ -30,7 +30,7 @@ pub(super) struct Screen<Out> {
     /// The row of the cursor, from the first live line.
     row: usize,
     column: usize,
-    /// What stands there is not what was drawn.
+    /// The text there is not what was drawn.
     is_stale: bool,
     /// How far up it begins since the terminal has laid it out anew.
     up: Option<usize>,
@@ -38,7 +38,7 @@ pub(super) struct Screen<Out> {
 }
 
 impl<Out: Write> Screen<Out> {
-    /// The cursor stands at the beginning of a line of its own.
+    /// The cursor must be at the beginning of an empty line.
     pub(super) fn new(out: Out, (columns, rows): (u16, u16)) -> Self {
         let (columns, rows) = (columns.max(1).into(), rows.max(1).into());
         Self {
@@ -143,7 +143,7 @@ impl<Out: Write> Screen<Out> {
         self.is_stale = true;
     }
 
-    /// A line as it can stand in one row: nothing in it moves the cursor.
+    /// A line as it can be in one row: nothing in it moves the cursor.
     fn fitting(&self, line: &Line<'_>) -> Line<'static> {
         let harmless = |span: &Span<'_>| {
             let text = safe::text(&span.content).replace('\t', "    ").replace('\n', " ");
@@ -171,7 +171,7 @@ impl<Out: Write> Screen<Out> {
         self.raw(&text)
     }
 
-    /// Writes what shows a picture, in place of the live lines; what is drawn next stands below it.
+    /// Writes what shows a picture, in place of the live lines; what is drawn next is below it.
     pub(super) fn picture(&mut self, sequence: &str) -> io::Result<()> {
         self.clear()?;
         self.raw(&format!("{sequence}\r\n"))

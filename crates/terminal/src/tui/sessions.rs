@@ -1,4 +1,4 @@
-//! [`Sessions`]: the sessions of a directory to choose from, each with how it went on last.
+//! [`Sessions`]: the sessions of a directory to choose from, each with how it continued last.
 use super::{
     list::{Item, List},
     look::Look,
@@ -23,7 +23,7 @@ const PREVIEW_LINES: usize = 2;
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     listed: Vec<Summary>,
-    /// What was said last in them, by their IDs; of those that were read.
+    /// The last prompt and reply of those that were read, by their IDs.
     pub(super) recaps: HashMap<String, Recap>,
 }
 
@@ -80,7 +80,7 @@ impl Sessions {
     }
 }
 
-/// What was said last in each of these sessions; nothing of one that cannot be read.
+/// The last prompt and reply of each of these sessions; empty for one that cannot be read.
 pub(super) fn recaps(home: &Home, ids: Vec<String>) -> Vec<(String, Recap)> {
     ids.into_iter().filter_map(|id| Some((id.clone(), recap(&home.peek(&id).ok()?)))).collect()
 }

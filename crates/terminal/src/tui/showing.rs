@@ -92,7 +92,7 @@ impl App {
         self.note(&text);
     }
 
-    /// What was said and done before.
+    /// Shows the conversation so far.
     fn show_again(&mut self, said: Vec<Item>) {
         let skipped = said.len().saturating_sub(MAX_SHOWN_AGAIN);
         if skipped > 0 {

@@ -34,8 +34,8 @@ const LEAVE_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) struct Terminal(());
 
 impl Terminal {
-    /// Keys come one by one and unseen from here on. A panic gives the terminal back before its message is printed. Where the
-    /// panic is caught, as in the call of a tool, the terminal is [taken again](Self::given_back).
+    /// Keys come one by one and unseen from here on. A panic gives the terminal back before its message is printed. If
+    /// the panic is caught, as in the call of a tool, the terminal is [taken again](Self::given_back).
     pub(super) fn take() -> io::Result<Self> {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
@@ -56,8 +56,8 @@ impl Terminal {
         execute!(stdout(), EnableBracketedPaste, EnableFocusChange, keys)
     }
 
-    /// Waits until a panic has given the terminal back and the program went on all the same; on return it is taken again,
-    /// and its content is unknown.
+    /// Waits until a panic has given the terminal back and the program continued all the same; on return it is taken
+    /// again, and its content is unknown.
     pub(super) async fn given_back(&self) -> io::Result<()> {
         GIVEN_BACK.notified().await;
         self.enter()
@@ -88,8 +88,8 @@ fn tty() -> io::Result<OwnedFd> {
     }
 }
 
-/// Ends the program once `tty` is gone. The system tells only the programs of its own session, and the next attempt to read
-/// a key would go on for ever (crossterm 0.29), in the thread that handles signals, too.
+/// Ends the program once `tty` is gone. The system tells only the programs of its own session, and the next attempt to
+/// read a key would continue forever (crossterm 0.29), in the thread that handles signals, too.
 fn end_without(tty: OwnedFd) -> io::Result<()> {
     let gone = PollFlags::HUP | PollFlags::ERR;
     let mut watched = [PollFd::new(&tty, PollFlags::empty())];
@@ -102,7 +102,7 @@ fn end_without(tty: OwnedFd) -> io::Result<()> {
     }
     kill_process(getpid(), Signal::HUP)?;
     thread::sleep(LEAVE_TIMEOUT);
-    // The main thread hears nothing. What it leaves is taken up as after any crash.
+    // The main thread does not respond. What it leaves is taken up as after any crash.
     Ok(kill_process(getpid(), Signal::KILL)?)
 }
 

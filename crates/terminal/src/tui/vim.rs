@@ -167,7 +167,7 @@ impl Vim {
         }
     }
 
-    /// Yanks what stands between two places, and removes it unless it is to be `kept`.
+    /// Yanks the text between two places, and removes it unless it is to be `kept`.
     fn take(&mut self, area: &mut TextArea<'static>, from: Place, to: Place, is_kept: bool) {
         if from == to {
             return;
@@ -262,7 +262,7 @@ fn jump(area: &mut TextArea<'static>, (row, column): Place) {
     area.move_cursor(CursorMove::Jump(number(row), number(column)));
 }
 
-/// In normal mode the cursor stands on a character, not behind the last one.
+/// In normal mode the cursor is on a character, not after the last one.
 fn stay_on_a_character(area: &mut TextArea<'static>) {
     let (row, column) = place(area);
     let last = end(area).1.saturating_sub(1);

@@ -45,7 +45,7 @@ impl Operation {
 /// Neighboring lines of a file, and how they change.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Hunk {
-    /// Its first line in the patch, counted from 1.
+    /// First line of the hunk in the patch, counted from 1.
     pub(crate) number: usize,
     pub(crate) anchors: Vec<String>,
     pub(crate) lines: Vec<Line>,
@@ -82,7 +82,7 @@ const UPDATE: &str = "*** Update File:";
 const MOVE: &str = "*** Move to:";
 const END_OF_FILE: &str = "*** End of File";
 
-/// At least one operation.
+/// Parses a patch with at least one operation.
 pub(crate) fn parse(patch: &str) -> Result<Vec<Operation>, BadPatch> {
     let patch = script(patch);
     let (lines, folder) = body(&patch)?;

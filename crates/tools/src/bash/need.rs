@@ -4,13 +4,13 @@ use haft_process::Unreached;
 use serde::Deserialize;
 use std::path::Path;
 
-/// One thing that a command needs.
+/// Something that a command needs.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) enum Need {
     /// The network of this machine.
     Network,
-    /// One host.
+    /// Access to a host.
     Host(Host),
     /// The real workspace and machine.
     Live,
@@ -114,7 +114,7 @@ pub(super) struct Ended<'a> {
     pub(super) command: &'a str,
     /// The workspace, which may lie in `/tmp`.
     pub(super) workspace: &'a Path,
-    /// Both streams.
+    /// Both output streams.
     pub(super) said: &'a str,
     pub(super) has_failed: bool,
     /// Hosts that its proxy did not reach for it.
@@ -270,7 +270,7 @@ mod tests {
             "cat: /tmp/w/a.txt: No such file or directory",
             "cat: a.txt: No such file or directory",
             "cat: /tmpx: No such file or directory",
-            // Its files may be as large as the disk takes.
+            // The sandbox does not limit the size of files.
             "cp: error writing 'a': File too large",
         ] {
             assert_eq!(want("true", said, "ask"), "", "{said}");

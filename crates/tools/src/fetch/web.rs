@@ -1,4 +1,4 @@
-//! [`Web`]: sends a GET, and follows redirects that stay on its host.
+//! [`Web`]: sends a GET, and follows redirects that stay on its host and lead to what may be fetched.
 use super::{
     fault::{broken, failed, private},
     page::Page,

@@ -43,7 +43,7 @@ struct Branches {
 struct Work {
     branches: Branches,
     commit: String,
-    /// Of commits that the base does not have.
+    /// Number of commits that the base does not have.
     commits: usize,
     files: Vec<String>,
 }
@@ -70,7 +70,7 @@ impl Tool for Publish {
         let repository = open::open(ctx, Action::Add).await?;
         // Checks everything that may be refused before the commit.
         let branches = branches(&repository, &self.0, args.branch.as_deref()).await?;
-        // As it was judged.
+        // The same remote that the call was judged by.
         let remote = if stays_inside(&ctx.live) { None } else { remote(&repository).await? };
         if let Some(branch) = &args.branch {
             // Without changes the branch would stay behind.

@@ -4,7 +4,7 @@ use haft_core::{ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use serde::Serialize;
 use serde_json::json;
 
-/// One line of `git push --porcelain`.
+/// A line of `git push --porcelain`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct Pushed {
     from: String,

@@ -99,7 +99,8 @@ impl Repository {
     ) -> Result<Answer, ToolError> {
         let mut arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
         if arguments.first().is_some_and(|action| action == "diff" || action == "status") {
-            // Else git looks for changes in submodules, with their filters. No setting prevails over `.gitmodules`.
+            // Otherwise git looks for changes in submodules, with their filters. No setting prevails over
+            // `.gitmodules`.
             arguments.insert(1, "--ignore-submodules=dirty".into());
         }
         arguments.insert(0, "--no-pager".into());
@@ -210,7 +211,7 @@ const REFERENCE_BYTES: u64 = 64;
 const SHORTEST_HASH: usize = 40;
 
 /// A file below `folder`, which lies in `directory`, that git would wait for, or follow to what may be another repository: it
-/// reads any path as a reference. `objects` are none, and there are many.
+/// reads any path as a reference.
 fn odd_file(directory: &Path, folder: &Path, depth: usize) -> Option<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().find_map(|entry| {
         let (kind, path) = (entry.file_type().ok()?, entry.path());

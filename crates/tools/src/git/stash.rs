@@ -21,7 +21,7 @@ pub(crate) enum Stash {
 impl Stash {
     const ALL: [Self; 6] = [Self::Push, Self::Pop, Self::Apply, Self::Drop, Self::List, Self::Show];
 
-    /// As it is typed; `save` is the old word for `push`.
+    /// Reads an action as it is typed; `save` is the old word for `push`.
     pub(super) fn named(word: &str) -> Option<Self> {
         let word = if word == "save" { "push" } else { word };
         Self::ALL.into_iter().find(|stash| stash.word() == word)

@@ -3,8 +3,8 @@
 use super::{Action, Args, repository::Repository, stash::Stash};
 use haft_core::{ToolError, ToolErrorKind};
 
-/// The options of each action, each with its other names; the first name is what git gets. Behind those with `=` a value
-/// follows.
+/// The options of each action, each with its other names; the first name is what git gets. A value follows those with
+/// `=`.
 const KNOWN_OPTIONS: [(Action, &str); 11] = [
     (Action::Status, "--short,-s --branch,-b --porcelain"),
     (Action::Diff, "--cached,--staged --stat --name-only --name-status"),

@@ -56,9 +56,9 @@ pub(super) async fn commit(repository: &Repository, args: &Args) -> Result<ToolO
 /// Which files that Git does not track yet are committed.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Untracked {
-    /// Those that a path names, and not all in a folder that one names, like `git commit`.
+    /// Files that a path names, but not all files in a named folder, as in `git commit`.
     Named,
-    /// Also those in folders.
+    /// Also files in named folders.
     InFolders,
 }
 
@@ -83,7 +83,7 @@ pub(super) async fn commit_paths(
     Ok(answer)
 }
 
-/// Those of `paths` that Git does not track yet.
+/// Returns the `paths` that Git does not track yet.
 async fn untracked(
     repository: &Repository,
     paths: &[PathBuf],

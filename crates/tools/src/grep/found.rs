@@ -23,7 +23,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// One page of it, as the call asks.
+    /// The page of the result that the call asks for.
     pub(crate) fn output(&self, root: &Root, args: &Args, page: &Page) -> ToolOutput {
         if self.files == 0 {
             return self.nothing(root, args);

@@ -7,7 +7,7 @@ use std::io;
 
 /// The matches of one file.
 pub(crate) struct Hits {
-    /// A text for each match: its lines with their numbers, and the lines around it. At most as many as wanted.
+    /// A text for each match: its lines with their numbers, and the lines around it. At most as many as the call wants.
     pub(crate) lines: Vec<String>,
     /// Number of all matches. If only files are wanted, 1.
     pub(crate) matches: u64,
@@ -91,7 +91,7 @@ impl Sink for HitSink<'_> {
 }
 
 impl HitSink<'_> {
-    /// As `grep -n` writes it.
+    /// The line in the format of `grep -n`.
     fn numbered(&self, number: u64, mark: char, line: &[u8]) -> String {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);

@@ -153,7 +153,7 @@ enum Decision {
     Deny,
     /// A person must approve the call.
     Ask,
-    /// As if the hook said nothing: a hook allows nothing that is not allowed anyway.
+    /// Has no effect: a hook cannot allow anything.
     Allow,
 }
 

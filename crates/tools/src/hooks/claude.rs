@@ -54,9 +54,9 @@ impl ClaudeTool {
     }
 }
 
-/// What `hook` is sent at `moment`, one object each time that it is asked: `about` the session, and of the moment. Nothing
-/// if it is not told of the moment. Of a tool that Claude Code does not have, it is asked for each file that the call writes,
-/// as for an edit of it.
+/// The inputs of `hook` at `moment`, one object for each time that it is asked: `about` the session, and the fields of
+/// the moment. Empty if the hook is not told of the moment. For a tool that Claude Code does not have, the hook is
+/// asked about each file that the call writes, as about an edit.
 pub(super) fn inputs(hook: &PluginHook, about: &Value, workspace: &Path, moment: &Moment<'_>) -> Vec<Value> {
     if HookEvent::of(moment) != hook.event {
         return Vec::new();
@@ -105,7 +105,7 @@ fn calls(hook: &PluginHook, call: &ToolCall, writes: &[PathBuf], workspace: &Pat
         }
         return vec![(tool.name.to_owned(), tool.named(&arguments))];
     }
-    // Of these two Claude Code tells one from the other.
+    // Claude Code has both of these tools: a hook for one of them is not asked about the other.
     if matches!(call.name.as_str(), "edit" | "write") {
         return Vec::new();
     }

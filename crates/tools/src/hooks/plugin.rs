@@ -27,7 +27,7 @@ pub struct PluginHook {
     pub timeout: u64,
 }
 
-/// As long as Claude Code waits.
+/// The default timeout of Claude Code.
 fn a_minute() -> u64 {
     60
 }
@@ -37,7 +37,7 @@ fn a_minute() -> u64 {
 pub struct PluginHooks {
     /// What they are hooks of, for people: ``the plugin `NAME` ``.
     pub plugin: String,
-    /// Its files, which its commands find as `CLAUDE_PLUGIN_ROOT`.
+    /// Folder of the plugin's files, which its commands find as `CLAUDE_PLUGIN_ROOT`.
     pub files: PathBuf,
     /// In the order in which they are asked.
     pub hooks: Vec<PluginHook>,

@@ -90,7 +90,7 @@ pub enum BadHook {
     /// It has no target, or two.
     #[error("a hook has either a `command` or a `url`")]
     HookTarget,
-    /// Its time would be over before it is asked.
+    /// The timeout is too short to ask the hook.
     #[error("its `timeout` is 0 seconds")]
     Timeout,
     /// Turns have no tool.

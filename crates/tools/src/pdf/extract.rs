@@ -92,7 +92,7 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, Line>) -> Result<T, Line> {
     done.unwrap_or_else(|_| Err(Line::Malformed("the parser gave up".into())))
 }
 
-/// On a line of its own, whatever the parser printed.
+/// Prints a line of its own, whatever the parser printed before.
 fn say(line: &Line) -> io::Result<()> {
     let text = serde_json::to_string(line)?;
     let mut stdout = stdout().lock();

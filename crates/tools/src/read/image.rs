@@ -7,7 +7,7 @@ use haft_core::{
 };
 use std::path::Path;
 
-/// By its extension.
+/// Whether the file is a picture, by its extension.
 pub(super) fn is_image(path: &Path) -> bool {
     let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
     let extension = extension.as_ref().and_then(|extension| extension.to_str());

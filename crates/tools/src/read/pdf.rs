@@ -10,7 +10,7 @@ use serde_json::json;
 use std::path::Path;
 use tokio::runtime::Handle;
 
-/// By its extension.
+/// Whether the file is a PDF, by its extension.
 pub(super) fn is_pdf(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pdf"))
 }

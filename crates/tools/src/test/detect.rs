@@ -22,7 +22,7 @@ pub(super) fn command(
     let first = if metadata.is_dir() { start } else { start.parent().unwrap_or(root) };
     let mut folders = first.ancestors().take_while(|folder| folder.starts_with(root) || *folder == first);
     let found = match framework {
-        // Its own project file may lie above; otherwise it starts where the tests are.
+        // The project file of the wanted framework may lie above; otherwise it starts where the tests are.
         Some(wanted) => {
             let home = folders.find(|folder| frameworks_in(folder).contains(&wanted));
             (home.unwrap_or(first).to_owned(), wanted)
@@ -147,7 +147,7 @@ fn frameworks_in(folder: &Path) -> Vec<Framework> {
     found
 }
 
-/// By the script first, then by what the project depends on.
+/// Detects the framework by the script first, then by the project's dependencies.
 fn of_package(package: &Value) -> Option<Framework> {
     let all = [Framework::Vitest, Framework::Jest, Framework::Mocha];
     let script = package["scripts"]["test"].as_str().unwrap_or_default();

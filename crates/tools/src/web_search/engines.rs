@@ -9,7 +9,7 @@ const MAX_CHARACTERS: usize = 600;
 /// A search engine. A new one is a row of [`ENGINES`].
 pub(super) struct Engine {
     pub(super) name: &'static str,
-    /// Its address; `None` if each person has a server of their own.
+    /// Address of the engine; `None` if each user has a server of their own.
     pub(super) base: Option<&'static str>,
     pub(super) path: &'static str,
     pub(super) key: Option<Key>,
@@ -32,7 +32,7 @@ pub(super) struct Key {
 enum Request {
     /// In the address: the parameter for the number of results, if there is one, and what else is said.
     Get { count: Option<&'static str>, also: &'static [(&'static str, &'static str)] },
-    /// As JSON.
+    /// A POST request with a JSON body.
     Post(fn(&str, usize) -> Value),
 }
 
@@ -127,7 +127,7 @@ impl Engine {
     }
 }
 
-/// As Markdown without HTML, on one line, cut to its beginning.
+/// Text as Markdown without HTML, on one line, cut to its beginning.
 fn one_line(text: &str) -> String {
     let plain = htmd::convert(text).unwrap_or_else(|_| text.to_owned());
     let words = plain.split_whitespace().collect::<Vec<_>>().join(" ");

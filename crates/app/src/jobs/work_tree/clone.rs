@@ -20,7 +20,7 @@ pub(super) fn make(origin: &Path, tree: &Path, branch: &str) -> Result<(), Failu
     of_branch(origin, tree, branch)
 }
 
-/// The same on a branch that exists.
+/// Clones on a branch that exists.
 pub(super) fn of_branch(origin: &Path, tree: &Path, branch: &str) -> Result<(), Failure> {
     let own = tree.join(".git");
     own_folder(tree)?;
@@ -37,12 +37,12 @@ pub(super) fn is_one(tree: &Path) -> bool {
     is_ours && tree.join(".git").symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
-/// Where the person has checked the branch out, they fetch it themselves.
+/// If the person has checked the branch out, they fetch it themselves.
 pub(super) fn bring_back(origin: &Path, tree: &Path, branch: &str) {
     fetch(origin, tree, &format!("+refs/heads/{branch}:refs/heads/{branch}"));
 }
 
-/// The same where the branch has nothing that the tree does not have.
+/// Brings the branch forward to the tree, if the branch has no commit that the tree lacks.
 pub(super) fn bring_forward(origin: &Path, tree: &Path, branch: &str) {
     fetch(origin, tree, &format!("refs/heads/{branch}:refs/heads/{branch}"));
 }
@@ -94,7 +94,7 @@ fn has_all(origin: &Path, tree: &Path) -> io::Result<bool> {
     Ok(is_asked && !answers.lines().any(|answer| answer.ends_with(" missing")))
 }
 
-/// Remotes, people and whatever else the repository has set; rules about files, and hooks.
+/// Copies the repository's settings, such as remotes and the user's name, its rules about files, and its hooks.
 fn take_settings(origin: &Path, own: &Path) -> Result<(), Failure> {
     let common = origin_of(origin)?;
     fs::copy(common.join("config"), own.join("config"))?;

@@ -4,11 +4,11 @@ use serde_json::{Map, Value, json};
 
 /// What the type of a tool's arguments says.
 pub(crate) struct Described {
-    /// Its doc comment.
+    /// The doc comment of the type.
     pub(crate) description: String,
     /// The parameters that a model is shown.
     pub(crate) told: Value,
-    /// Those that it may give. Nothing beside them: what is misspelt would be lost in silence.
+    /// Parameters that the model may give. Others are refused: a misspelled one would be lost without a word.
     pub(crate) accepted: Value,
 }
 

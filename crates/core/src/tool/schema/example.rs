@@ -2,7 +2,7 @@
 use crate::ToolSpec;
 use serde_json::{Value, json};
 
-/// A correct call's arguments: the tool's own first example, else one made from the schema.
+/// A correct call's arguments: the tool's own first example, otherwise one made from the schema.
 pub fn example(spec: &ToolSpec) -> Value {
     match spec.examples.first() {
         Some(example) => example.arguments.clone(),

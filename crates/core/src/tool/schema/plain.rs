@@ -2,7 +2,7 @@
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Whether `schema` has well-known keywords only, each with a value as it must be. One that has not may be valid, too.
+/// Whether `schema` has only well-known keywords with valid values. Other schemas may be valid, too.
 pub(super) fn is_plain(schema: &Value) -> bool {
     match schema {
         Value::Bool(_) => true,

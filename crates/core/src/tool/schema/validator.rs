@@ -13,7 +13,8 @@ pub(super) struct Validator {
 /// Where the schema itself lies, for references inside it.
 const BASE_URI: &str = "json-schema:///arguments";
 
-/// The same for a schema that is seen to be valid: the library holds no schema of this host against the schema of schemas.
+/// The URI of a schema that is known to be valid: the library does not check schemas of this host against the
+/// metaschema.
 const PLAIN_URI: &str = "https://json-schema.org/arguments";
 
 impl Validator {
@@ -52,7 +53,7 @@ impl Validator {
     }
 }
 
-/// The schemas that others may refer to by their URI. Nothing is ever fetched.
+/// The schemas that others may refer to by their URI. Others are never fetched.
 struct KnownSchemas(Arc<HashMap<String, Value>>);
 
 impl UrlLoader for KnownSchemas {

@@ -1,4 +1,4 @@
-//! Lists of Python calls that stand in prose without any delimiter.
+//! Lists of Python calls that are in prose without any delimiter.
 use super::call;
 use crate::{
     Reader, Said, Setting,
@@ -15,10 +15,10 @@ pub(super) fn reader(setting: &Setting) -> Box<dyn Reader> {
     tokens::reader(SIGNS, lists)
 }
 
-/// So much of what looks like a call is not read before there is a `]`.
+/// Text that looks like a call and is shorter than this is not read before its `]`.
 const SHORT: usize = 64;
 
-/// Whether a name and `(` stand at the beginning, or may yet.
+/// Whether a name and `(` are at the beginning, or may yet.
 fn may_become_list(text: &str) -> bool {
     let rest = text[1..].trim_start();
     let of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
@@ -29,14 +29,14 @@ fn may_become_list(text: &str) -> bool {
 
 struct Lists {
     setting: Setting,
-    /// From the `[` on that may begin a list.
+    /// Text from the `[` on that may begin a list.
     buffer: String,
     /// The length of the buffer at which it is looked at again: twice as long each time, so that no byte is read more than a
     /// few times.
     next_look: usize,
     /// How many bytes from here on were read loosely, and are no list.
     tried: usize,
-    /// Whether a list that comes now is meant as one, even if it calls no known tool: nothing was said before it.
+    /// Whether a list at this place is meant as calls even if it names no known tool: there is no text before it.
     expected: bool,
 }
 
@@ -107,7 +107,7 @@ impl Lists {
         }
     }
 
-    /// What was read loosely and is no list is not read so again.
+    /// Reads a list that deviates from the grammar. Text that is not a list is not tried again.
     fn read_loosely(&mut self, list: &str, ended: bool) -> Beginning {
         if self.tried > 0 {
             return Beginning::Other { at: 0 };
@@ -128,7 +128,8 @@ impl Lists {
         name.is_some_and(|name| begun[name.len()..].starts_with('(') && self.setting.tool(name).is_some())
     }
 
-    /// Prose may hold a list in brackets. One that calls a tool, or with which the reply begins, is meant.
+    /// Whether the list is meant as calls: prose may have brackets, too. A list that calls a tool, or that begins the
+    /// reply, is meant.
     fn is_meant(&self, calls: &[pythonic::Call]) -> bool {
         let knows = |call: &pythonic::Call| self.setting.tool(&call.name).is_some();
         !calls.is_empty() && (self.expected || self.setting.tools.is_empty() || calls.iter().any(knows))

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 type Arguments = Map<String, Value>;
 
-/// The call that these words make. `raw` is the whole command, `body` what stands in its here-document.
+/// The call that these words make. `raw` is the whole command, `body` the text in its here-document.
 pub(super) fn call(tool: &ToolSchema, words: &[&str], raw: &str, body: Option<&str>) -> Result<Call, String> {
     let begins_named = words.first().is_some_and(|word| word.starts_with("--"));
     let arguments = match tool.name.as_str() {
@@ -47,7 +47,7 @@ pub(in crate::products) fn from_flags(tool: &str, arguments: Arguments) -> Resul
 /// Names of the parameter that is the file.
 const PATHS: [&str; 4] = ["path", "file", "file_path", "filePath"];
 
-/// `file PATH`, `file write PATH TEXT`, `file --path PATH --content TEXT`; the text may stand in a here-document.
+/// `file PATH`, `file write PATH TEXT`, `file --path PATH --content TEXT`; the text may be in a here-document.
 fn file(tool: &ToolSchema, words: &[&str], body: Option<&str>) -> Result<Arguments, String> {
     let mut words = Words::new(tool, words, &[])?;
     let has_path = words.has_one(&PATHS);
@@ -257,7 +257,7 @@ impl<'a> Words<'a> {
             };
             let is_switch = name == "-d" && tool.name == "code_edit";
             let next = if is_switch { Some("") } else { value.or_else(|| words.next()) };
-            // Of a flag that stands alone it is said elsewhere what is missing.
+            // Another check reports what is missing after a flag without a value.
             let next = next.or((!word.starts_with("--")).then_some(""));
             let mut text = next.ok_or_else(|| format!("`{word}` needs a value"))?.to_owned();
             while ["-r", "-a", "-i"].contains(&name)
@@ -284,7 +284,7 @@ impl<'a> Words<'a> {
         word.map(|word| self.named.insert(name.to_owned(), json!(word))).is_some()
     }
 
-    /// With all words that have no name as the path.
+    /// Takes all words without a name as the path.
     fn with_path(mut self) -> Arguments {
         if !self.plain.is_empty() {
             self.named.insert("path".into(), json!(self.plain.join(" ")));
@@ -293,7 +293,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The name of a parameter, and its value where that stands in the same word.
+/// The name of a parameter, and its value where that is in the same word.
 fn long(word: &str, is_known: impl Fn(&str) -> bool) -> Option<(&str, Option<&str>)> {
     let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
     let (name, value) = name.split_once('=').map_or((name, None), |(name, value)| (name, Some(value)));
@@ -302,7 +302,7 @@ fn long(word: &str, is_known: impl Fn(&str) -> bool) -> Option<(&str, Option<&st
     (is_name && (word.starts_with("--") || (name.len() > 1 && is_known(name)))).then_some((name, value))
 }
 
-/// The same arguments, these first: a model that reads its own call again finds it as it is used to.
+/// Orders the arguments with these first, so that a model reads its own calls in the form that it writes.
 fn in_order(mut named: Arguments, names: &[&str]) -> Arguments {
     let first = names.iter().filter_map(|name| named.shift_remove_entry(*name));
     let mut ordered: Arguments = first.collect();

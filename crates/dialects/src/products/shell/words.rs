@@ -3,12 +3,12 @@
 /// One command.
 #[derive(Debug, PartialEq)]
 pub(super) struct Command<'a> {
-    /// As it was written.
+    /// The text of the command.
     pub(super) raw: &'a str,
-    /// Its words, or why there are none. Within `'…'` everything is itself; within `"…"` a `\` takes the meaning from `"` and
-    /// `\`.
+    /// The words of the command, or why it has none. Within `'…'` everything is itself; within `"…"` a `\` takes the
+    /// meaning from `"` and `\`.
     pub(super) words: Result<Vec<String>, String>,
-    /// What stands in its here-document.
+    /// The text in its here-document.
     pub(super) document: Option<&'a str>,
 }
 
@@ -74,7 +74,7 @@ fn command(text: &str) -> (Command<'_>, usize) {
     (Command { raw: text[..end].trim_end(), words, document: document.map(|document| document.text) }, end)
 }
 
-/// Adds what stands before the closing quote to the word, and gives back what comes behind it.
+/// Adds the text before the closing quote to the word, and returns the text after it.
 fn quoted<'a>(quote: char, text: &'a str, word: &mut String) -> Option<&'a str> {
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
@@ -97,7 +97,7 @@ struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// With the mark at this byte.
+    /// The here-document whose mark begins at this byte.
     fn at(text: &'a str, mark: usize) -> Option<Self> {
         let rest = text[mark..].strip_prefix("<<")?;
         let rest = rest.strip_prefix('-').unwrap_or(rest).trim_start_matches(' ');

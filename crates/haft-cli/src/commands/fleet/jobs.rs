@@ -32,7 +32,7 @@ pub(super) async fn list(
     Ok(list.print("no such jobs: `haft fleet add` queues one")?)
 }
 
-/// The same columns, without a JSON form.
+/// A table with the same columns, without a JSON form.
 pub(super) fn table(jobs: &[JobLine]) -> Table<8> {
     let mut table = Table::of_ids(HEADINGS);
     jobs.iter().for_each(|job| table.row(row(job)));
@@ -91,7 +91,7 @@ pub(super) async fn show(database: &Database, id: &str, json: bool) -> Result<()
     ];
     for (name, value) in rows {
         if let Some(value) = value {
-            // Further lines stand below the first one.
+            // Further lines are below the first one.
             let lines = value.trim_end().replace('\n', &format!("\n{:13}", ""));
             writeln!(stdout(), "{name:<12} {}", safe::text(&lines))?;
         }

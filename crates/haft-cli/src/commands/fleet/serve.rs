@@ -23,7 +23,7 @@ pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Fa
     haft_fleet::add_owner(&database, &admin, None).await?;
     let config = cli.config(&session::workspace(None)?, &Settings::default())?;
     let login = login(cli, &config.user.serve)?;
-    // Where this fails, no token is made that was never shown.
+    // If this fails, no token is made that was never shown.
     let listening = haft_serve::listen(args.listen).await.map_err(|error| cannot_listen(args, &error))?;
     let Kept { token, is_new } = token::of(&cli.places.home, token::SERVE)?;
     greet(cli, &listening, args, &token, is_new)?;

@@ -10,8 +10,8 @@ use haft_present::safe;
 use haft_terminal::{Exit, signals::Interrupts};
 use std::io::{Write, stderr};
 
-/// One job after the other: what is due, then what was queued, the oldest first. With `once`, it fails at the end if one of
-/// them could not begin, or did not reach its goal.
+/// Runs one job after the other: schedules that are due, then queued jobs, the oldest first. With `once`, fails at the
+/// end if a job could not begin or did not reach its goal.
 pub(super) async fn work(cli: &CliContext, turn: &TurnArgs, once: bool) -> Result<Exit, Failure> {
     let mut stop = Stop { interrupts: Interrupts::listen()?, has_come: false };
     let mut queue = cli.jobs().worker_queue();
@@ -33,7 +33,7 @@ pub(super) async fn work(cli: &CliContext, turn: &TurnArgs, once: bool) -> Resul
                 }
             }
         };
-        // One job that cannot begin does not keep others from it.
+        // A job that cannot begin does not keep others from beginning.
         let ended = ended.or_else(|failure| {
             writeln!(stderr(), "error: {}", safe::text(&failure.message))?;
             failure.hint.iter().try_for_each(|hint| writeln!(stderr(), "hint: {}", safe::text(hint)))?;

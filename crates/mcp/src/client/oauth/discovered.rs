@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// How Haft names itself where it registers.
 pub(super) const CLIENT_NAME: &str = "Haft";
 
-/// Who gives tokens for a server.
+/// The authorization server of a server.
 pub(super) struct Discovered {
     pub(super) http: Arc<OAuthHttp>,
     pub(super) manager: AuthorizationManager,

@@ -6,16 +6,16 @@ use std::{io, path::PathBuf};
 /// Why a login failed, or was not forgotten.
 #[derive(Debug, thiserror::Error)]
 pub enum LoginError {
-    /// It is a program, or its logins are not kept anywhere.
+    /// The server is a program, or has no address for which logins are kept.
     #[error("it is a program on this machine, which needs no login")]
     NoAddress,
     /// The configuration says what to send.
     #[error("its `headers` already have a token")]
     HasToken,
-    /// Its address cannot be parsed.
+    /// The server's address cannot be parsed.
     #[error("`{0}` is not an address")]
     Address(String),
-    /// It does not say who gives tokens for it.
+    /// The server names no authorization server.
     #[error("it names no authorization server, so it has no OAuth")]
     NoOAuth,
     /// The authorization server has no device authorization (RFC 8628).

@@ -15,9 +15,9 @@ pub enum Login {
 pub enum LoginWay {
     /// In a browser.
     Browser,
-    /// On another device, with a code.
+    /// Log in on another device, with a code.
     Device,
-    /// On another device if the authorization server can do that, else in a browser.
+    /// Log in on another device if the authorization server can do that, otherwise in a browser.
     Either,
 }
 

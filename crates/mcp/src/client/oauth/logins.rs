@@ -50,7 +50,7 @@ impl Logins {
         Self { file: file.to_owned() }
     }
 
-    /// The login for the server `name` at `url`. One for another address does not count.
+    /// The login for the server `name` at `url`. A login for another address does not count.
     pub(super) fn get(&self, name: &str, url: &Url) -> io::Result<Option<SavedLogin>> {
         let login = self.read()?.remove(name).filter(|login| login.url == url.as_str());
         if let Some(login) = &login {
@@ -106,7 +106,7 @@ impl Logins {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
             Err(error) => return Err(error),
         };
-        // What the parser says of a line may hold the token that stands there.
+        // A parser's error may quote the token in a line.
         let wrong = |_| io::Error::other("it is not a list of logins; delete the file and log in again");
         serde_json::from_slice(&bytes).map_err(wrong)
     }

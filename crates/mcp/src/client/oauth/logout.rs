@@ -8,11 +8,11 @@ use oauth2::TokenResponse;
 pub enum LoggedOut {
     /// There was no login.
     NoLogin,
-    /// It is forgotten, and its tokens no longer work.
+    /// The login is removed, and its tokens no longer work.
     Revoked,
-    /// It is forgotten; the authorization server cannot revoke tokens, so they work until they expire.
+    /// The login is removed; the authorization server cannot revoke tokens, so they work until they expire.
     Kept,
-    /// It is forgotten; the authorization server did not revoke the tokens, for this reason.
+    /// The login is removed; the authorization server did not revoke the tokens, for this reason.
     Failed(String),
 }
 

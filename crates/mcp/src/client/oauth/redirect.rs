@@ -27,7 +27,7 @@ pub(super) struct Callback {
 }
 
 impl Callback {
-    /// On `port`, or on a free one if it is 0.
+    /// Listens on `port`, or on a free one if it is 0.
     pub(super) async fn listen(port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let port = listener.local_addr()?.port();

@@ -29,7 +29,8 @@ pub(super) enum Means {
 }
 
 impl Profile {
-    /// The profile that a variable names, else `default`. What the file of credentials says counts before the other one.
+    /// The profile that a variable names, otherwise `default`. What the file of credentials says counts before the
+    /// other one.
     pub(super) fn read(variables: &Variables) -> Self {
         let named = variables.get("AWS_PROFILE").or_else(|| variables.get("AWS_DEFAULT_PROFILE"));
         let name = named.unwrap_or("default").to_owned();

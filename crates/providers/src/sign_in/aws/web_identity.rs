@@ -17,7 +17,7 @@ pub(in crate::sign_in) struct WebIdentity {
     pub role: String,
     pub file: PathBuf,
     pub session: Option<String>,
-    /// Of the Security Token Service.
+    /// The address of the Security Token Service.
     pub address: String,
 }
 

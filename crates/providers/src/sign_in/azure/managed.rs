@@ -80,7 +80,7 @@ impl ManagedIdentity {
         self.header.as_deref()
     }
 
-    /// Of which place it is, in a few words.
+    /// A name for the identity in messages: its client, and whether it belongs to an app or to a machine.
     pub(super) fn named(&self) -> String {
         let place = if self.header.is_some() { "app" } else { "machine" };
         match &self.client {

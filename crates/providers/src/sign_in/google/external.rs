@@ -50,7 +50,8 @@ enum TokenSource {
 }
 
 impl ExternalAccount {
-    /// Of the `content` of the file at `path`. An error names what is missing in it, or not supported.
+    /// Reads the account from the `content` of the file at `path`. An error names what is missing in the file or not
+    /// supported.
     pub(super) fn read(path: &Path, content: &Value, variables: &Variables) -> Result<Self, String> {
         let text =
             |name: &str| Some(json::text(&content[name])).filter(|text| !text.is_empty()).map(str::to_owned);
@@ -145,7 +146,7 @@ impl ExternalAccount {
             .ok_or_else(|| FetchError::refused(format!("`{place}` holds no token")))
     }
 
-    /// In whose name requests are made, in a few words.
+    /// A name for the identity that signs requests.
     pub(super) fn named(&self) -> String {
         let path = self.path.display();
         let account =
@@ -181,7 +182,7 @@ impl TokenSource {
     }
 }
 
-/// With what a program is told of the token that is wanted.
+/// Adds the variables that tell the program which token is wanted.
 fn told(variables: &Variables, content: &Value) -> Variables {
     let told = [
         ("GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE", json::text(&content["audience"])),

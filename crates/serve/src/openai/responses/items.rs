@@ -2,11 +2,11 @@
 use crate::openai::teller::Told;
 use serde_json::{Value, json};
 
-/// What there is so far. Words and thoughts go into one item until something else is told.
+/// What there is so far. Text and thoughts go into one item until something else follows.
 #[derive(Default)]
 pub(super) struct Items {
     all: Vec<Value>,
-    /// The one that grows.
+    /// The item that grows.
     open: Option<usize>,
 }
 
@@ -113,7 +113,7 @@ impl Items {
         }
     }
 
-    /// Nothing more comes to the one that grows.
+    /// Ends the item that grows.
     pub(super) fn end(&mut self) -> Vec<Value> {
         let Some(index) = self.open.take() else { return Vec::new() };
         let item = &mut self.all[index];
@@ -141,7 +141,7 @@ impl Items {
     }
 }
 
-/// As OpenAI's SDKs read the error of a call that ran on a server of MCP (`McpToolCallError`, openai-python 3.54).
+/// The form in which OpenAI's SDKs read the error of a call on an MCP server (`McpToolCallError`, openai-python 3.54).
 fn failure(content: &str) -> Value {
     json!({"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": content}]})
 }

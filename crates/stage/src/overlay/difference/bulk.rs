@@ -30,7 +30,7 @@ use std::{
 /// Setuid and setgid.
 const SET_ID: u32 = 0o6_000;
 
-/// What is moved, in the order in which it is done.
+/// The moves, in the order in which they are made.
 #[derive(Default)]
 pub(in crate::overlay) struct Moves {
     /// Makes and replaces. What is in the way of something new is removed among these.
@@ -52,9 +52,10 @@ enum What {
     Folder(PathBuf),
     /// Give a folder this mode.
     Mode(u32),
-    /// Put a file or link there that lies in the view.
+    /// Put a file or link there that is in the view.
     FromView(PathBuf),
-    /// The same, where a folder of the workspace has another name in the view. Relative to the workspace.
+    /// Put a file or link there that is in the workspace: its folder has another name in the view. The path is relative
+    /// to the workspace.
     FromWorkspace(PathBuf),
     RemoveFile,
     RemoveFolder,
@@ -71,19 +72,19 @@ impl Identity {
     }
 }
 
-/// Lists what lies below the folders that were put off.
+/// Lists what is below the folders that were put off.
 pub(in crate::overlay) struct Listing<'a, 'b> {
     difference: &'a mut Difference<'b>,
     upper: &'a Path,
     /// The folders that were put off.
     roots: Vec<PathBuf>,
-    /// Nothing is recorded.
+    /// Whether all changes are bulk, and nothing is recorded.
     is_all: bool,
     moves: Moves,
     bulk: Bulk,
 }
 
-/// An ignored path, what the view shows there, and what lies there in the workspace.
+/// An ignored path, what the view shows there, and what is there in the workspace.
 pub(in crate::overlay) type PutOff = (PathBuf, Seen, Option<Metadata>);
 
 impl<'a, 'b> Listing<'a, 'b> {
@@ -199,8 +200,8 @@ impl<'a, 'b> Listing<'a, 'b> {
         Ok(())
     }
 
-    /// Whether something may be put at `path`: it is no file that another process has changed since the command began. A
-    /// folder that lies there is removed before.
+    /// Whether something may be put at `path`: it is no file that another process has changed since the command began.
+    /// A folder that is there is removed before.
     fn clear_the_way(&mut self, path: &Path, found: Option<&Metadata>) -> io::Result<bool> {
         match found {
             Some(found) if found.is_dir() => {
@@ -267,8 +268,8 @@ fn is_repository(folder: &SeenFolder, root: &Path) -> io::Result<bool> {
 }
 
 impl Moves {
-    /// Does all of them below `root`. Returns the paths that were left as they are: something else lies there by now, or a
-    /// link leads there.
+    /// Does all of them below `root`. Returns the paths that were left as they are: something else is there by now, or
+    /// a link leads there.
     pub(in crate::overlay) fn apply(&self, blobs: &Blobs, root: &Path) -> io::Result<Vec<PathBuf>> {
         let mut left = Vec::new();
         let steps = || self.first.iter().chain(&self.last);
@@ -361,7 +362,7 @@ fn make_folder(place: &Place, lies: &Path) -> io::Result<bool> {
     place.set_state(&place.name, &FileState::folder(mode).with_attributes(attributes)).map(|()| true)
 }
 
-/// In the place of whatever file or link lies there: its name goes, and what has other names keeps its content.
+/// In the place of whatever file or link is there: its name goes, and what has other names keeps its content.
 fn from_view(lies: &Path, place: &Place) -> io::Result<bool> {
     match rustix::fs::renameat(CWD, lies, &place.folder, &place.name) {
         Err(Errno::XDEV) => copy(lies, place).map(|()| true),
@@ -370,7 +371,7 @@ fn from_view(lies: &Path, place: &Place) -> io::Result<bool> {
     }
 }
 
-/// From another file system: beside the place first, since a reader must not see half of it.
+/// Copies from another file system: first beside the target, since a reader must not see half of the file.
 fn copy(lies: &Path, place: &Place) -> io::Result<()> {
     let found = fs::symlink_metadata(lies)?;
     let beside = free_name(place)?;

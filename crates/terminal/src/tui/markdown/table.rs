@@ -49,7 +49,8 @@ impl Table {
         (0..widths.len()).any(|place| widths[place] < self.width(place).min(MIN_PROSE_COLUMNS))
     }
 
-    /// One below the other instead of rows: the first cell, and below it the others behind the heads of their columns.
+    /// The rows as records, one below the other: the first cell, and below it the others after the headings of their
+    /// columns.
     pub(super) fn records(self, columns: usize, look: &Look) -> Vec<Cell> {
         let mut rows = self.0.into_iter();
         let heads = rows.next().unwrap_or_default();
@@ -77,7 +78,7 @@ impl Table {
         self.0.iter().filter_map(|row| row.get(place)).map(length).max().unwrap_or_default()
     }
 
-    /// As wide as their longest cell, if there is room; else the widest give way first.
+    /// Column widths: as wide as their longest cells, if there is room; otherwise the widest shrink first.
     fn widths(&self, columns: usize) -> Vec<usize> {
         let count = self.0.iter().map(Vec::len).max().unwrap_or_default();
         let mut widths: Vec<usize> = (0..count).map(|place| self.width(place).max(1)).collect();
