@@ -1,6 +1,8 @@
 // A browser for the scripts that use a page as people do, and the list of what is not as it should be.
+import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import puppeteer from 'puppeteer-core'
 
@@ -19,6 +21,29 @@ export function end(about, fine) {
 export const read = (folder, name) => (existsSync(join(folder, name)) ? readFileSync(join(folder, name), 'utf8') : null)
 
 export const launch = (program) => puppeteer.launch({ executablePath: program, args: ['--no-sandbox', '--disable-gpu'] })
+
+/** A server in `workspace` that ends and is started anew at the same address, with these options. */
+export async function serving(haft, workspace, ...options) {
+  const port = await new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => { const { port } = server.address(); server.close(() => resolve(port)) })
+  })
+  const address = `http://127.0.0.1:${port}`
+  const token = () => readFileSync(join(process.env.HAFT_HOME, 'serve-token'), 'utf8').trim()
+  let server
+  process.on('exit', () => server?.kill('SIGKILL'))
+  async function start() {
+    server = spawn(haft, ['serve', '--listen', `127.0.0.1:${port}`, ...options], { cwd: workspace, stdio: 'ignore' })
+    for (let tries = 0; tries < 100; tries++) {
+      if (await fetch(`${address}/healthz`).then((answer) => answer.ok, () => false)) return
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    throw new Error('the server does not answer')
+  }
+  const end = (signal) => new Promise((resolve) => { server.on('exit', resolve); server.kill(signal) })
+  const ask = async (method, path, body) => (await fetch(address + path, { method, headers: { authorization: `Bearer ${token()}`, 'content-type': 'application/json' }, body: body && JSON.stringify(body) })).json()
+  await start()
+  return { address, token, start, stop: () => end('SIGTERM'), kill: () => end('SIGKILL'), ask }
+}
 
 /** A tab of `browser`; its console may say what fits `allowed`, and nothing else. */
 export async function open(browser, allowed) {

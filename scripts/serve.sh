@@ -173,6 +173,14 @@ SCRIPT
 SCRIPT
     mkdir -p "$scratch/tabs-home"
     try "six tabs, and a server that is started anew" env HAFT_HOME="$scratch/tabs-home" timeout 300 node "$beside/serve_tabs.mjs" "$browser" "$haft" "$scratch/work" "script/$scratch/tabs"
+    cat >"$scratch/faults" <<'SCRIPT'
+{"say": "I write.", "calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "one\n"}}]}
+{"calls": [{"name": "write", "arguments": {"path": "b.txt", "content": "two\n"}}]}
+{"expect": "name it c.txt", "say": "As you like."}
+{"say": "One, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve, thirteen, fourteen, fifteen.", "pieces": 8, "delay_ms": 1000}
+SCRIPT
+    mkdir -p "$scratch/faults-home"
+    try "what was typed outlasts faults" env HAFT_HOME="$scratch/faults-home" timeout 300 node "$beside/serve_faults.mjs" "$browser" "$haft" "$scratch/work" "script/$scratch/faults"
     python3 >"$scratch/long" <<'PYTHON'
 import json
 for turn in range(30):

@@ -161,7 +161,21 @@ await looked('keys')
 await tab.keyboard.press('Escape')
 await tab.evaluate(() => document.activeElement.blur())
 await tab.keyboard.type('j')
-await seen('the first session of the list', () => document.querySelector('h1')?.innerText === 'write it')
+const shows = (title) => seen(`the session is shown: ${title}`, (title) => document.querySelector('main h1')?.innerText === title && document.querySelectorAll('nav li a[aria-current]').length === 1, title)
+await shows('write it')
+// They lead on from a session to the next one, and into no prompt.
+await tab.keyboard.type('n')
+await shows('New session')
+await seen('a session that begins takes a prompt', () => document.activeElement.id === 'prompt')
+await tab.evaluate(() => document.activeElement.blur())
+for (const [key, title] of [['j', 'write it'], ['k', 'New session'], ['j', 'write it']]) {
+  await tab.keyboard.type(key)
+  await shows(title)
+  await seen('the title has the focus', () => document.activeElement.tagName === 'H1')
+}
+expect(`the prompt is empty: ${await typed()}`, await typed() === '')
+await tab.keyboard.type('h')
+await has('begin one')
 
 await browser.close()
 end('desk')

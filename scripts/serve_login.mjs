@@ -32,6 +32,17 @@ await ann.press('.menu button', 'Rename')
 await ann.tab.waitForSelector('dialog[open] input')
 await ann.tab.keyboard.press('Escape')
 
+// A login that has ended: the next one leads back to the session, with the prompt that was begun. The provider knows ann still.
+const place = ann.tab.url()
+await ann.tab.type('#prompt', 'to come')
+await ann.tab.evaluate(() => sessionStorage.setItem('haft-token', 'ended'))
+await ann.press('main button', 'Changes')
+await ann.has('wants a token')
+await ann.seen('a login is offered', () => document.querySelector('a[href="/login"]')?.offsetParent)
+await Promise.all([ann.tab.waitForNavigation(), ann.tab.click('a[href="/login"]')])
+await ann.seen('the prompt is there again', () => document.querySelector('#prompt')?.value === 'to come')
+expect(`the session is shown again: ${ann.tab.url()}`, ann.tab.url() === place)
+
 // The log of what users changed begins with the login.
 const log = readFileSync(join(process.env.HAFT_HOME, 'serve-audit.jsonl'), 'utf8').split('\n')
 expect(`the login is logged: ${log[0]}`, JSON.parse(log[0]).user === 'ann@example.org' && JSON.parse(log[0]).path === '/login/callback')

@@ -1,33 +1,14 @@
 // Six tabs of one browser on one server, before and after it is started anew: serve_tabs.mjs BROWSER HAFT WORKSPACE MODEL
 // Ends with 1 and a line for each thing that is not as it should be.
-import { spawn } from 'node:child_process'
 import { appendFileSync, readFileSync, readdirSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { end, expect, launch, wrong } from './browser.mjs'
+import { end, expect, launch, serving, wrong } from './browser.mjs'
 
 const [program, haft, workspace, model] = process.argv.slice(2)
 const home = process.env.HAFT_HOME
 
-const port = await new Promise((resolve) => {
-  const server = createServer().listen(0, '127.0.0.1', () => { const { port } = server.address(); server.close(() => resolve(port)) })
-})
-const address = `http://127.0.0.1:${port}`
-let server
-async function start() {
-  server = spawn(haft, ['serve', '--listen', `127.0.0.1:${port}`, '--model', model, '--idle', '1'], { cwd: workspace, stdio: 'ignore' })
-  for (let tries = 0; tries < 100; tries++) {
-    if (await fetch(`${address}/healthz`).then((answer) => answer.ok, () => false)) return
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-  throw new Error('the server does not answer')
-}
-const stop = () => new Promise((resolve) => { server.on('exit', resolve); server.kill('SIGTERM') })
-
-await start()
-const token = readFileSync(join(home, 'serve-token'), 'utf8').trim()
-const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-const ask = async (method, path, body) => (await fetch(address + path, { method, headers, body: body && JSON.stringify(body) })).json()
+const { address, token, start, stop, ask } = await serving(haft, workspace, '--model', model, '--idle', '1')
+const headers = { authorization: `Bearer ${token()}` }
 const streams = async () => Number(/haft_event_streams (\d+)/.exec(await (await fetch(`${address}/metrics`, { headers })).text())[1])
 // The one before is closed when the next one stands. A browser may keep the connection of a request that was given up; the
 // server then sees at its next sign of life that the stream is closed.
@@ -45,7 +26,7 @@ const tabs = []
 for (const [number, id] of ids.entries()) {
   const tab = await browser.newPage()
   tab.on('pageerror', (error) => wrong.push(`the page fails: ${error.message}`))
-  await tab.goto(`${address}/#token=${token}`)
+  await tab.goto(`${address}/#token=${token()}`)
   await tab.waitForFunction(() => document.querySelectorAll('nav li a').length >= 6, { timeout: 10000 }).catch(() => wrong.push(`tab ${number} shows no list`))
   await tab.evaluate((id) => { location.hash = `s/${id}` }, id)
   await tab.waitForSelector('#prompt', { timeout: 10000 }).catch(() => wrong.push(`tab ${number} shows no session`))

@@ -27,7 +27,7 @@ macro_rules! files {
     };
 }
 
-const FILES: [File; 31] = files! {
+const FILES: [File; 32] = files! {
     "/" "text/html; charset=utf-8" "index.html",
     "/style.css" "text/css; charset=utf-8" "style.css",
     "/icon.svg" "image/svg+xml" "icon.svg",
@@ -41,6 +41,7 @@ const FILES: [File; 31] = files! {
     "/service-worker.js" "text/javascript; charset=utf-8" "service-worker.js",
     "/notifications.js" "text/javascript; charset=utf-8" "notifications.js",
     "/dom.js" "text/javascript; charset=utf-8" "dom.js",
+    "/drafts.js" "text/javascript; charset=utf-8" "drafts.js",
     "/diff.js" "text/javascript; charset=utf-8" "diff.js",
     "/markdown.js" "text/javascript; charset=utf-8" "markdown.js",
     "/transcript.js" "text/javascript; charset=utf-8" "transcript.js",

@@ -37,13 +37,13 @@ impl Held {
         Self { serial, session, now: Now::default(), next: from, used: Instant::now(), is_pinned }
     }
 
-    /// How it stands with all that is recorded: who has heard of the end of a turn finds that it has ended.
-    fn now(&mut self) -> Now {
+    /// The state with everything that is recorded, so that a client that was told of the end of a turn finds it ended.
+    fn now(&mut self) -> &Now {
         for entry in self.session.entries_since(self.next) {
             self.now.apply(&entry);
             self.next = Seq(entry.seq.0 + 1);
         }
-        self.now
+        &self.now
     }
 
     pub(super) fn serial(&self) -> u64 {

@@ -1,5 +1,5 @@
 //! [`Now`]: the state of a session, folded from its journal.
-use haft_core::{Entry, Fact};
+use haft_core::{Asking, Entry, Fact};
 use serde::Serialize;
 use std::fmt;
 use utoipa::ToSchema;
@@ -34,44 +34,41 @@ impl fmt::Display for SessionState {
     }
 }
 
-/// What goes on.
-#[derive(Clone, Copy, Debug, Default)]
+/// What a session does at the moment.
+#[derive(Debug, Default)]
 pub(super) struct Now {
     is_working: bool,
-    asked: usize,
+    asking: Asking,
     background: usize,
 }
 
 impl Now {
     /// Takes in what was recorded.
     pub(super) fn apply(&mut self, entry: &Entry) {
+        self.asking.apply(&entry.fact);
         match &entry.fact {
             Fact::Prompted { .. }
             | Fact::Continued
             | Fact::Called { .. }
             | Fact::Replied { .. }
             | Fact::ToolStarted { .. } => self.is_working = true,
-            Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } => self.asked += 1,
-            Fact::ApprovalAnswered { .. } | Fact::QuestionAnswered { .. } => {
-                self.asked = self.asked.saturating_sub(1);
-            }
             Fact::TaskStarted { .. } => self.background += 1,
             Fact::TaskEnded { .. } => self.background = self.background.saturating_sub(1),
-            Fact::TurnEnded { .. } | Fact::Rewound { .. } => (self.is_working, self.asked) = (false, 0),
+            Fact::TurnEnded { .. } | Fact::Rewound { .. } => self.is_working = false,
             _ => {}
         }
     }
 
-    pub(super) fn state(self) -> SessionState {
-        match (self.asked, self.is_working) {
-            (1.., _) => SessionState::Asking,
-            (0, true) => SessionState::Working,
-            (0, false) => SessionState::Idle,
+    pub(super) fn state(&self) -> SessionState {
+        match (self.asking.is_empty(), self.is_working) {
+            (false, _) => SessionState::Asking,
+            (true, true) => SessionState::Working,
+            (true, false) => SessionState::Idle,
         }
     }
 
-    /// Nothing would be lost if it closed.
-    pub(super) fn is_idle(self) -> bool {
+    /// Whether the session could close without a loss.
+    pub(super) fn is_idle(&self) -> bool {
         self.state() == SessionState::Idle && self.background == 0
     }
 }

@@ -1,14 +1,17 @@
 // The API. The token stands behind `#` in the address that `haft serve` prints, which no browser sends anywhere; it is kept
 // for this tab, and taken out of the address. A device that is notified keeps it for all tabs.
 const KEY = 'haft-token'
+/** Where the page was when its token was refused: a login at a provider leads away from it. */
+const PLACE = 'haft-place'
 /** The cache of a device that is notified, and the name in it: a service worker reads no other store so simply. */
 const KEPT = ['haft', '/token']
 
 export async function takeToken() {
   const given = new URLSearchParams(location.hash.slice(1)).get('token')
   if (given) {
-    sessionStorage.setItem(KEY, given)
-    history.replaceState(null, '', location.pathname)
+    const place = sessionStorage.getItem(PLACE) ?? ''
+    keepToken(given)
+    history.replaceState(null, '', location.pathname + place)
   }
   const kept = sessionStorage.getItem(KEY) ? undefined : await onDevice()
   if (kept) sessionStorage.setItem(KEY, kept)
@@ -35,14 +38,20 @@ export async function forgetOnDevice() {
 
 export function keepToken(token) {
   sessionStorage.setItem(KEY, token)
+  sessionStorage.removeItem(PLACE)
 }
+
+/** Another person may log in next. */
+export const forgetPlace = () => sessionStorage.removeItem(PLACE)
 
 export const token = () => sessionStorage.getItem(KEY) ?? ''
 
 /** A token that is refused: another one that the device keeps stays. */
 export async function forgetToken() {
-  if (await onDevice() === token()) await forgetOnDevice()
+  const refused = token()
   sessionStorage.removeItem(KEY)
+  sessionStorage.setItem(PLACE, location.hash)
+  if (await onDevice() === refused) await forgetOnDevice()
 }
 
 /** What the server answered in place of what was asked for. */

@@ -2,6 +2,7 @@
 import { call } from './api.js'
 import { el, fill, say } from './dom.js'
 import { files } from './diff.js'
+import { keepDraft, takeDraft } from './drafts.js'
 
 /** Milliseconds without a key before a key answers: who goes on typing when a question comes does not mean it. */
 const PAUSE = 1000
@@ -12,25 +13,81 @@ document.addEventListener('keydown', () => { [before, lastKey] = [lastKey, perfo
 /** Shows what `session` asks now in `place`; `failed` hears what goes wrong. */
 export async function showAsked(session, place, failed) {
   const asked = await call('GET', `/v1/sessions/${session}/asked`)
-  put(session, place, asked, failed)
+  // The view may have been closed meanwhile.
+  if (place.isConnected) put(session, place, asked, failed)
 }
 
 /** Shows these, unless they are shown already. What was typed into the card of a question stays. */
 export function put(session, place, asked, failed) {
-  const known = [...place.children].map((card) => card.dataset.call).join()
-  if (known === asked.map((one) => one.call).join()) return
-  const answer = async (what, body) => {
-    place.querySelectorAll('button, input').forEach((one) => { one.disabled = true })
-    try {
-      await call('POST', `/v1/sessions/${session}/${what}`, body)
-    } catch (error) {
-      failed(error)
-      fill(place)
-    }
-  }
-  fill(place, asked.map((one) => (one.approval ? approval(one, answer) : question(one, answer))))
+  if (asked.length === place.children.length && asked.every((one, index) => isShown(one, place.children[index]))) return
+  clear(session, place)
+  const cards = asked.map((one) => {
+    const send = (what, body) => answer(card, session, what, body, failed)
+    const card = one.approval ? approval(one, send) : question(one, send)
+    return Object.assign(card, { question: questionOf(one), seq: one.seq })
+  })
+  fill(place, cards)
+  restore(session, cards)
   if (asked.length) inSight(place.firstChild)
   if (asked.length) say(asked[0].approval ? `Approval needed: ${asked[0].approval.sentence}` : 'A question waits for you')
+}
+
+/** What tells a question from others: it is asked again, by a later entry, where a turn goes on after a crash. */
+const questionOf = (asked) => JSON.stringify(asked, (key, value) => (key === 'seq' || key === 'diagnostics' ? undefined : value))
+
+/** Of a card whose answer was lost with a worker, another one is needed. */
+function isShown(asked, card) {
+  if (card.question !== questionOf(asked) || (card.isSent && card.seq !== asked.seq)) return false
+  card.seq = asked.seq
+  return true
+}
+
+/** Takes the cards out of `place`, and keeps what was typed into them and not sent. */
+export function clear(session, place) {
+  const typed = [...place.children].filter((card) => !card.isSent).map((card) => [card.question, fieldsOf(card).map(valueOf)])
+    .filter(([, values]) => values.some((value) => value !== null))
+  if (typed.length) keepDraft(`asked ${session}`, typed)
+  fill(place)
+}
+
+const fieldsOf = (card) => [...card.querySelectorAll('input, textarea')]
+
+/** What a person made of a field: a text, or that a box is not ticked; null for nothing. */
+function valueOf(field) {
+  if (field.type === 'checkbox') return field.checked ? null : false
+  return field.value === field.defaultValue ? null : field.value
+}
+
+function restore(session, cards) {
+  const typed = new Map(takeDraft(`asked ${session}`))
+  for (const card of cards) {
+    const values = typed.get(card.question) ?? []
+    values.forEach((value, index) => {
+      if (value === null) return
+      const field = fieldsOf(card)[index]
+      if (value === false) field.checked = false
+      else field.value = value
+      field.closest('details')?.setAttribute('open', '')
+      field.dispatchEvent(new Event(value === false ? 'change' : 'input'))
+    })
+  }
+}
+
+/** Sends an answer. Where that fails the card can be answered still, and says why. */
+async function answer(card, session, what, body, failed) {
+  const held = document.activeElement
+  const controls = [...card.querySelectorAll('button, input, textarea')].filter((one) => !one.disabled)
+  controls.forEach((one) => { one.disabled = true })
+  card.querySelector('.failure')?.remove()
+  try {
+    await call('POST', `/v1/sessions/${session}/${what}`, body)
+    card.isSent = true
+  } catch (error) {
+    controls.forEach((one) => { one.disabled = false })
+    if (error.status === 401) return failed(error)
+    card.append(el('p', { class: 'failure', role: 'alert' }, `The answer was not sent: ${error.message}`, ` (${error.suggestion ?? 'try again'})`))
+    if (card.contains(held) && [held, document.body].includes(document.activeElement)) held.focus()
+  }
 }
 
 /** The card takes the focus, and none of its buttons: who is typing must not answer with the next key. */

@@ -2,6 +2,7 @@
 import { upload } from './api.js'
 import { Completer } from './complete.js'
 import { el, fill, named, plural } from './dom.js'
+import { keepDraft, takeDraft } from './drafts.js'
 
 /** Bytes of a file: what the server takes in. */
 const MAX_BYTES = 24 << 20
@@ -14,8 +15,8 @@ export class Composer {
    * `send`, `stop` and `goOn` do what they say, `complete` tells what a text can become; `failed` is told errors. A job of a
    * fleet takes neither files nor `goOn`, and completes nothing. What was not sent is kept as a draft of the session `id`.
    */
-  constructor({ send, stop, goOn, complete, failed, isJob }) {
-    Object.assign(this, { sendParts: send, failed, files: [] })
+  constructor({ id, send, stop, goOn, complete, failed, isJob }) {
+    Object.assign(this, { draft: `prompt ${id}`, sendParts: send, failed })
     this.input = el('textarea', { id: 'prompt', rows: 2, placeholder: 'Write a prompt', onkeydown: (event) => this.key(event), onpaste: isJob ? undefined : (event) => this.pasted(event) })
     this.completer = isJob ? undefined : new Completer(this.input, complete)
     this.sending = el('button', { type: 'submit', class: 'main' }, 'Send')
@@ -27,6 +28,18 @@ export class Composer {
     this.form = el('form', { class: 'say', 'data-needs': 'prompt', ...dropped, onsubmit: (event) => { event.preventDefault(); this.send() } },
       el('label', { for: 'prompt', class: 'spoken' }, 'Prompt'), this.completer?.list, this.input,
       el('div', { class: 'actions' }, this.sending, this.stopping, !isJob && [this.continuing, picked, el('label', { for: 'picture', class: 'button' }, 'Picture or PDF')], this.attached))
+    const { text, files } = takeDraft(this.draft) ?? { text: '', files: [] }
+    this.put(text, files)
+  }
+
+  close() {
+    this.isClosed = true
+    this.keep()
+  }
+
+  keep() {
+    const [text, { files }] = [this.input.value, this]
+    keepDraft(this.draft, text || files.length ? { text, files } : undefined)
   }
 
   /** During a turn a prompt steers it. */
@@ -105,5 +118,6 @@ export class Composer {
     this.input.value = text
     this.files = files
     this.told()
+    if (this.isClosed) this.keep()
   }
 }

@@ -28,6 +28,8 @@ export class JobView extends SessionView {
   async refresh() {
     const { updates } = this
     const { description, kind, owner, queue, worker, branch, attempts, status, progress } = await call('GET', `/v1/jobs/${this.id}`)
+    // Another job may be shown by now.
+    if (this.stop.signal.aborted) return
     this.detail = {}
     this.title.textContent = named(description.split('\n')[0])
     document.title = `${this.title.textContent} – Haft`
@@ -46,6 +48,8 @@ export class JobView extends SessionView {
     const words = { running: 'working', waiting: 'asking' }
     super.stands(words[state] ?? state)
     this.composer.form.hidden = OVER.includes(state)
+    // What is recorded of the end changes nothing any more.
+    if (OVER.includes(state)) this.session.state = 'idle'
   }
 
   concluded() {

@@ -63,7 +63,11 @@ export class Lists {
 
   async load(more = false) {
     const after = more && this.next ? `&after=${this.next}` : ''
+    if (!more) this.asked = Symbol()
+    const { asked } = this
     const found = await call('GET', `/v1/sessions?limit=40${after}&search=${encodeURIComponent(this.search.value)}`)
+    // The list was asked for anew meanwhile.
+    if (asked !== this.asked) return
     if (!more) {
       this.rows.clear()
       fill(this.sessions)
@@ -83,7 +87,7 @@ export class Lists {
   }
 
   heard({ session, state }) {
-    document.dispatchEvent(new CustomEvent('news'))
+    document.dispatchEvent(new CustomEvent('news', { detail: { session, state } }))
     if (state === 'asking') notify(this.rows.get(session)?.link.firstChild.textContent ?? '', session)
     // A title is what was said first.
     if (session === null || state === null || (this.rows.get(session)?.isNew ?? true)) {
@@ -98,11 +102,10 @@ export class Lists {
     if (state === 'idle') this.jobsLoading = setTimeout(() => this.loadJobs().catch(this.failed), 500)
   }
 
-  /** Opens the session that is so many rows below the one that is shown. */
-  step(rows) {
+  /** The session that is so many rows below the one that is shown. */
+  below(rows) {
     const ids = [...this.rows.keys()]
-    const next = ids[ids.indexOf(this.chosen) + (this.chosen ? rows : Math.max(rows, 0))]
-    if (next) this.open(next)
+    return ids[ids.indexOf(this.chosen) + (this.chosen ? rows : Math.max(rows, 0))]
   }
 
   /** The session that is shown. */

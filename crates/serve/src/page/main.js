@@ -1,7 +1,8 @@
 // The page: lists at the side, one session in the middle. Where it stands is in the address, behind `#`.
-import { Refused, call, forgetToken, keepToken, takeToken } from './api.js'
+import { Refused, call, forgetPlace, forgetToken, keepToken, takeToken, token } from './api.js'
 import { paintCode } from './code.js'
 import { ask, el, fill, may, named } from './dom.js'
+import { forgetDrafts } from './drafts.js'
 import { Home } from './home.js'
 import { JobView } from './job.js'
 import { Lists } from './lists.js'
@@ -15,6 +16,8 @@ const menu = document.getElementById('menu')
 let shown
 let list
 let isFleet
+/** Whether a key led here from one session of the list to the next. */
+let isStep = false
 
 /** What a key does outside of fields. */
 const KEYS = {
@@ -22,8 +25,8 @@ const KEYS = {
   n: ['begin a session', () => (isFleet ? list.job() : list.begin()).catch(failed)],
   c: ['show what this session changed', () => shown?.review?.().catch(failed)],
   h: ['go to the beginning: what waits, runs and ended', () => { location.hash = '' }],
-  j: ['next session of the list', () => list.step(1)],
-  k: ['session before it', () => list.step(-1)],
+  j: ['next session of the list', () => step(1)],
+  k: ['session before it', () => step(-1)],
   '?': ['show the keys', () => showKeys()],
 }
 /** Keys of the prompt, of lists and of dialogs. */
@@ -44,21 +47,52 @@ function failed(error) {
 }
 
 async function askForToken() {
-  await forgetToken()
+  // Several requests may be refused, and each leads here: what is typed into the form by then stays.
+  if (document.getElementById('token')) return
+  const forgotten = forgetToken()
+  connected(true)
   shown?.close()
+  shown = undefined
   fill(lists)
   const input = el('input', { id: 'token', type: 'password', autocomplete: 'off', required: true })
   const login = el('p', { hidden: true }, el('a', { class: 'button main', href: '/login' }, 'Log in'))
   fetch('/login/offer').then((answer) => answer.json()).then(({ issuer }) => { login.hidden = !issuer }, () => { /* the token is another way */ })
-  fill(main, el('h1', {}, 'Haft'), login, el('form', { class: 'token', onsubmit: (event) => { event.preventDefault(); keepToken(input.value.trim()); begin().catch(failed) } },
+  const refused = el('p', { class: 'failure', role: 'alert', hidden: true }, 'The server refuses this token.')
+  const given = async (event) => {
+    event.preventDefault()
+    keepToken(input.value.trim())
+    refused.hidden = true
+    await begin().catch((error) => {
+      if (error.status !== 401) return failed(error)
+      refused.hidden = false
+      input.select()
+      return forgetToken()
+    })
+  }
+  fill(main, el('h1', {}, 'Haft'), login, el('form', { class: 'token', onsubmit: given },
     el('p', {}, 'This server wants a token: yours, or the one that ', el('code', {}, 'haft serve'), ' prints, also as an address that carries it.'),
-    el('label', { for: 'token' }, 'Token'), input, el('button', { type: 'submit', class: 'main' }, 'Open')))
+    el('label', { for: 'token' }, 'Token'), input, el('button', { type: 'submit', class: 'main' }, 'Open'), refused))
   input.focus()
+  await forgotten
+}
+
+/** Says at the top whether the connection stands. Without a token there is none. */
+function connected(stands) {
+  if (stands) document.querySelector('#failure[data-away]')?.remove()
+  document.getElementById('connection').textContent = stands || !token() ? '' : 'The connection is lost; trying again…'
 }
 
 const open = (id) => { location.hash = `s/${id}` }
 
+function step(rows) {
+  const id = list.below(rows)
+  isStep = id !== undefined
+  if (isStep) open(id)
+}
+
 async function route() {
+  const isStepped = isStep
+  isStep = false
   shown?.close()
   shown = undefined
   unfold(false)
@@ -69,11 +103,18 @@ async function route() {
     else shown = new (may('administer') ? Overview : OwnJobs)(main, { begin: () => list.job(), failed })
     return shown.show().catch(failed)
   }
-  shown = new (isFleet ? JobView : SessionView)(id, main, { open, failed, gone: () => { location.hash = '' } })
+  const gone = (why) => {
+    if (shown !== view) return
+    view.close()
+    shown = undefined
+    location.hash = ''
+    if (why) failed(why)
+  }
+  const view = shown = new (isFleet ? JobView : SessionView)(id, main, { open, failed, gone })
   try {
-    await shown.show()
+    await view.show(isStepped)
   } catch (error) {
-    failed(error)
+    view.lost(error)
   }
 }
 
@@ -87,6 +128,8 @@ async function logOut() {
   // A token that was given to the user, and not by a login, stays.
   await call('POST', '/logout').catch(() => { /* there are no logins here */ })
   await askForToken()
+  forgetDrafts()
+  forgetPlace()
 }
 
 /** Who is logged in. */
@@ -105,10 +148,7 @@ async function begin() {
 }
 
 menu.addEventListener('click', () => unfold(menu.getAttribute('aria-expanded') !== 'true'))
-document.addEventListener('connection', ({ detail }) => {
-  if (detail) document.querySelector('#failure[data-away]')?.remove()
-  document.getElementById('connection').textContent = detail ? '' : 'The connection is lost; trying again…'
-})
+document.addEventListener('connection', ({ detail }) => connected(detail))
 document.addEventListener('keydown', (event) => {
   if (event.key === 'Escape') unfold(false)
   const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName)

@@ -1,6 +1,6 @@
 // One session, live: its transcript, what goes on, and what a person can do about it.
-import { call, text } from './api.js'
-import { showAsked } from './approvals.js'
+import { Refused, call, text } from './api.js'
+import { clear, showAsked } from './approvals.js'
 import { chooseFor, shortName } from './choose.js'
 import { Composer } from './composer.js'
 import { files } from './diff.js'
@@ -44,7 +44,7 @@ export class SessionView extends Transcript {
     this.stop = new AbortController()
     this.live = new LiveReply()
     this.composer = new Composer({
-      isJob, failed,
+      id, isJob, failed,
       send: (text, files) => this.send(text, isJob ? undefined : files),
       complete: (typed) => this.complete(typed),
       stop: () => this.act('interrupt', {}),
@@ -53,19 +53,33 @@ export class SessionView extends Transcript {
     this.build()
   }
 
-  async show() {
+  /** The focus goes to the prompt, or to the title, where keys of the list lead on. */
+  async show(isStep = false) {
     await this.refresh()
-    this.keepAtEnd()
     if (this.stop.signal.aborted) return
+    this.keepAtEnd()
     const leave = follow(this.id, {
       from: () => this.session.last + 1,
       heard: (update) => this.applied(update),
       begins: () => this.forget(),
       stands: (stands) => this.connected(stands),
-      failed: this.failed,
+      failed: (error) => this.lost(error),
     })
-    this.stop.signal.addEventListener('abort', leave)
-    this.composer.input.focus()
+    const { signal } = this.stop
+    signal.addEventListener('abort', leave)
+    document.addEventListener('news', ({ detail: { session, state } }) => {
+      if (session === this.id && state === null) this.lost(new Refused(404))
+    }, { signal })
+    if (isStep) this.title.focus({ preventScroll: true })
+    else this.composer.input.focus()
+  }
+
+  /** A session that was deleted, or was never there, is left. */
+  lost(error) {
+    // The deletion that was asked for here leaves it.
+    if (this.isRemoving && error.status === 404) return
+    if (error.status !== 404) this.failed(error)
+    else this.gone(this.detail ? new Refused(404, { message: `The session “${this.title.textContent}” was deleted` }) : error)
   }
 
   /** The prompt that was sent last can be taken back, to be changed. */
@@ -85,7 +99,7 @@ export class SessionView extends Transcript {
 
   /** How the session stood before the connection was lost need not be how it stands. */
   connected(stands) {
-    if (stands && this.wasLost) this.refresh().catch(this.failed)
+    if (stands && this.wasLost) this.refresh().catch((error) => this.lost(error))
     this.wasLost = !stands
   }
 
@@ -93,6 +107,8 @@ export class SessionView extends Transcript {
     clearTimeout(this.asking)
     this.growth?.disconnect()
     this.sight?.disconnect()
+    clear(this.id, this.asked)
+    this.composer.close()
     this.stop.abort()
   }
 
@@ -135,6 +151,8 @@ export class SessionView extends Transcript {
   async refresh() {
     const { updates } = this
     this.detail = await call('GET', `/v1/sessions/${this.id}`)
+    // Another session may be shown by now.
+    if (this.stop.signal.aborted) return
     const { title, state, is_unfinished: unfinished } = this.detail
     this.titled(title)
     this.describe(this.detail)
@@ -175,6 +193,7 @@ export class SessionView extends Transcript {
 
   /** How the session stands: `working`, `asking`, `idle` or `elsewhere`. The next update is compared with this. */
   stands(state) {
+    this.session.state = state
     const words = { working: 'Working', asking: 'Asks you', idle: 'Ready', elsewhere: 'Open elsewhere' }
     this.state.textContent = words[state] ?? state
     this.state.dataset.state = state
@@ -182,7 +201,7 @@ export class SessionView extends Transcript {
     this.composer.setBusy(busy)
     // Only the last state counts: what was asked before may be answered, and a history that is told again passes through all.
     clearTimeout(this.asking)
-    const show = state === 'asking' ? () => showAsked(this.id, this.asked, this.failed).catch(this.failed) : () => fill(this.asked)
+    const show = state === 'asking' ? () => showAsked(this.id, this.asked, this.failed).catch(this.failed) : () => clear(this.id, this.asked)
     this.asking = setTimeout(show, ASKED_DELAY)
   }
 
@@ -386,7 +405,11 @@ export class SessionView extends Transcript {
   async remove() {
     const given = await ask('Delete the session for good?', [], 'Delete')
     if (!given) return
-    await call('DELETE', `/v1/sessions/${this.id}`)
+    this.isRemoving = true
+    await call('DELETE', `/v1/sessions/${this.id}`).catch((error) => {
+      this.isRemoving = false
+      throw error
+    })
     this.gone()
   }
 

@@ -3,6 +3,8 @@
 
 /** Milliseconds before a lost connection is tried again, at first and at most. */
 const PAUSES = [250, 5000]
+/** Milliseconds that a stream is still read for news after another one took its place. */
+const NEWS_DELAY = 1000
 
 export class Streams {
   constructor() {
@@ -38,6 +40,7 @@ class Connection {
     clearTimeout(this.again)
     this.opening?.abort()
     this.stream?.abort()
+    this.replaced?.abort()
     this.isOpen = false
   }
 
@@ -56,14 +59,16 @@ class Connection {
         return this.tell({ refused })
       }
       if (!answer.ok) throw new Error(`the server answered ${answer.status}`)
-      this.stream?.abort()
+      this.replaced?.abort()
+      const replaced = this.replaced = this.stream
+      setTimeout(() => replaced?.abort(), NEWS_DELAY)
       Object.assign(this, { stream: stop, opening: undefined, isOpen: true, pause: PAUSES[0] })
       this.tell({ stands: true })
       // What was said so far of a reply comes again.
       for (const [tab] of followed) tab({ begins: true })
-      for await (const data of events(answer.body)) this.heard(followed, JSON.parse(data))
+      for await (const data of events(answer.body)) this.heard(followed, JSON.parse(data), stop)
     } catch { /* the connection is lost, or replaced */ }
-    if (stop.signal.aborted) return
+    if (stop.signal.aborted || this.replaced === stop) return
     this.isOpen = false
     this.tell({ stands: false })
     clearTimeout(this.again)
@@ -71,8 +76,9 @@ class Connection {
     this.pause = Math.min(this.pause * 2, PAUSES[1])
   }
 
-  heard(followed, data) {
+  heard(followed, data, from) {
     if (data.follow === undefined) return this.tell({ news: data })
+    if (from !== this.stream) return
     const [tab, wanted] = followed[data.follow]
     // It may follow another one by now.
     if (this.tabs.get(tab) !== wanted) return
