@@ -1,6 +1,6 @@
 //! [`Hidden`]: what a line would run and its tree does not tell: substitutions that the grammar takes for text, and text that a
 //! shell reads as code a second time.
-use crate::nodes::{children, text, unescaped};
+use crate::nodes::{self, children, text, unescaped};
 use std::{borrow::Cow, ops::Range};
 use tree_sitter::Node;
 
@@ -23,6 +23,8 @@ pub(crate) struct Hidden<'a> {
     backquotes: usize,
     /// How far the leaves cover the line, in bytes.
     done: usize,
+    /// Where the string ends that leaves are in; 0 behind a substitution in it.
+    string_end: usize,
 }
 
 /// A line with more substitutions in backquotes is not understood: each is read once more.
@@ -40,6 +42,7 @@ impl<'a> Hidden<'a> {
             is_dollar: false,
             backquotes: 0,
             done: 0,
+            string_end: 0,
         }
     }
 
@@ -57,14 +60,19 @@ impl<'a> Hidden<'a> {
                 self.substitutions.extend(in_backquotes(text(node, self.line)).map(Cow::Owned));
             }
         }
-        self.is_misread |= self.backquotes > MAX_BACKQUOTES || is_misread(node, self.line);
+        self.is_misread |=
+            self.backquotes > MAX_BACKQUOTES || is_misread(node, self.line) || sets_up_git(node, self.line);
         self.evaluates |= evaluates(node, self.line);
+        match node.kind() {
+            "string" => self.string_end = node.end_byte(),
+            "command_substitution" | "process_substitution" => self.string_end = 0,
+            _ => {}
+        }
     }
 
     /// A node without children.
     pub(crate) fn leaf(&mut self, node: Node<'_>) {
-        // Some text belongs to no node.
-        self.text(self.done..node.start_byte(), &IN_QUOTES);
+        self.between(node);
         self.done = self.done.max(node.end_byte());
         let text = text(node, self.line);
         self.read += usize::from(!node.is_named() && (text == "`" || text.starts_with("$(")));
@@ -73,6 +81,27 @@ impl<'a> Hidden<'a> {
         } else {
             self.text(node.byte_range(), openers(node, self.line));
         }
+    }
+
+    /// The text before a leaf that belongs to no node.
+    fn between(&mut self, leaf: Node<'_>) {
+        let gap = self.done..leaf.start_byte();
+        let text = self.line.get(gap.clone()).unwrap_or_default();
+        // Behind such a blank the word goes on, which the grammar does not know everywhere.
+        let is_escaped = text.replace("\\\n", "").contains('\\');
+        // Outside of a test these are words, behind which the line ends.
+        let before = self.line.get(..gap.start).unwrap_or_default();
+        let is_continued = text.contains('\n') && ["==", "=~"].iter().any(|sign| before.ends_with(sign));
+        // A shell takes these for letters of a word, the grammar for blanks.
+        let has_other_blank = |text: &str| text.contains(['\r', '\u{b}', '\u{c}']);
+        let is_plain = || !openers(leaf, self.line).is_empty() && !is_quoted(leaf);
+        // Lines of text in quotes are leaves of their own.
+        let is_in_string = leaf.start_byte() < self.string_end;
+        self.is_misread |= is_escaped
+            || (is_continued || has_other_blank(text)) && !is_in_string
+            || has_other_blank(nodes::text(leaf, self.line)) && is_plain()
+            || is_no_comment(leaf, self.line);
+        self.text(gap, &IN_QUOTES);
     }
 
     /// The line is over.
@@ -167,6 +196,41 @@ fn is_misread(node: Node<'_>, line: &str) -> bool {
         "heredoc_end" => {
             let is_alone = before().is_some_and(|before| before.bytes().all(|byte| byte == b'\t'));
             !is_alone || !(behind.is_empty() || behind.starts_with('\n'))
+        }
+        _ => false,
+    }
+}
+
+/// Whether the leaf is a comment for the grammar alone: for a shell it begins in the middle of a word.
+fn is_no_comment(leaf: Node<'_>, line: &str) -> bool {
+    let before = line.get(..leaf.start_byte()).unwrap_or_default();
+    let Some(last) = before.chars().next_back().filter(|_| leaf.kind() == "comment") else { return false };
+    let start = before.strip_suffix(last).unwrap_or_default();
+    let is_escaped = !(start.len() - start.trim_end_matches('\\').len()).is_multiple_of(2);
+    is_escaped || !" \t\n;&|()".contains(last)
+}
+
+/// Whether the leaf is text in quotes or of a here-document.
+fn is_quoted(leaf: Node<'_>) -> bool {
+    matches!(leaf.kind(), "string_content" | "heredoc_body" | "heredoc_content")
+}
+
+/// Beginnings of the names of variables that decide what a command of Git is (git(1), git-config(1)).
+const GIT_VARIABLES: [&str; 2] = ["GIT_CONFIG", "GIT_EXEC_PATH"];
+
+/// Whether a word, without its quotes, begins with such a name.
+pub(crate) fn is_git_variable(word: &str) -> bool {
+    GIT_VARIABLES.iter().any(|name| word.starts_with(name))
+}
+
+/// Whether the node sets such a variable.
+fn sets_up_git(node: Node<'_>, line: &str) -> bool {
+    let text = text(node, line);
+    match node.kind() {
+        "variable_assignment" => is_git_variable(text),
+        "declaration_command" => {
+            let plain: String = text.chars().filter(|letter| !matches!(letter, '\'' | '"' | '\\')).collect();
+            plain.split_whitespace().any(is_git_variable)
         }
         _ => false,
     }

@@ -1,6 +1,7 @@
 //! The commands that a line runs, those inside others too, as far as its text tells.
 use crate::{
     Deed, Line, Word,
+    hidden::is_git_variable,
     programs::{
         behind, is_flag, is_input, is_interpreter, is_runner, is_shell, is_wrapper, name, only_tells,
         plain_git, runs_inline_code, unwrapped,
@@ -188,6 +189,7 @@ impl Runs {
                 lines.extend(behind_option(arguments, 'S'));
                 // `BASH_FUNC_ls%%=() { … }`
                 let assigned = arguments.iter().filter(|word| word.text.contains('='));
+                self.is_whole &= !assigned.clone().any(|word| is_git_variable(&word.text));
                 self.texts.extend(assigned.map(|word| word.text.clone()));
             }
             "mapfile" | "readarray" | "compgen" | "complete" => {
@@ -214,6 +216,7 @@ impl Runs {
             "git" => self.take_git(arguments, &mut lines),
             _ if is_shell(program) => self.take_shell(arguments, has_more, &mut lines),
             _ if reads_commands(program, arguments, has_more) => self.is_whole = false,
+            "printf" if arguments.iter().any(|word| is_git_variable(&word.text)) => self.is_whole = false,
             // These show or look for text, and run nothing.
             "echo" | "printf" | "grep" | "egrep" | "fgrep" | "ag" | "test" | "[" | "gh" | "jq" => {}
             _ if is_awk(program) => {}
@@ -287,7 +290,8 @@ impl Runs {
             lines.extend(short.map(str::to_owned));
         }
         // What a new name stands for is not told by its use.
-        self.is_whole &= !arguments.iter().any(|word| word.text.starts_with("alias."));
+        let renames = |word: &Word| word.text.starts_with("alias.") || word.text.starts_with("--config-env");
+        self.is_whole &= !arguments.iter().any(renames);
         let run = arguments.iter().position(|word| matches!(word.text.as_str(), "run" | "foreach"));
         if let Some(place) = run {
             let run = arguments[place + 1..].iter().skip_while(|word| word.text.starts_with('-'));

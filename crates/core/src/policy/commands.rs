@@ -30,7 +30,7 @@ pub(super) fn commands(line: &str) -> Option<Vec<String>> {
                 words.extend(word.take());
                 all.push(std::mem::take(&mut words));
             }
-            blank if blank.is_whitespace() => words.extend(word.take()),
+            ' ' | '\t' => words.extend(word.take()),
             plain => word.get_or_insert_default().push(plain),
         }
     }
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn each_command_of_a_line_is_told_or_none() {
-        let table: [(&str, Option<&[&str]>); 26] = [
+        let table: [(&str, Option<&[&str]>); 28] = [
             ("go test ./...", Some(&["go test ./..."])),
             ("a && b || c; d | e & f\ng", Some(&["a", "b", "c", "d", "e", "f", "g"])),
             ("a|b&&c", Some(&["a", "b", "c"])),
@@ -128,6 +128,8 @@ mod tests {
             ("a >log 2>>b <c &>d >|e", Some(&["a log 2 b c d e"])),
             ("a # b; c\nd", Some(&["a", "d"])),
             ("a x#y", Some(&["a x#y"])),
+            ("a \u{a0}#; b", Some(&["a \u{a0}#", "b"])),
+            ("a \r#; b \u{b}#; c", Some(&["a \r#", "b \u{b}#", "c"])),
             ("a \\\n b", Some(&["a b"])),
             ("echo $HOME \"$x\"", Some(&["echo $HOME $x"])),
             ("X=1 a", Some(&["X=1 a"])),

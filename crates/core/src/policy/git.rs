@@ -22,9 +22,10 @@ pub fn is_gits_own(path: &Path) -> bool {
 
 /// What `git` keeps in a repository's own folder and never runs: contents, names of commits, and where it stands. Not its
 /// configuration, hooks, attributes, nor the list of a rebase, which may name commands.
-const DATA_NAMES: [&str; 17] = [
+const DATA_NAMES: [&str; 18] = [
     "objects",
     "refs",
+    "reftable",
     "logs",
     "index",
     "HEAD",
@@ -58,7 +59,10 @@ const REPOSITORY_NAMES: [&str; 9] = [
 /// Whether a change is one of such data in the workspace's own repository, and no link is part of it.
 pub fn is_data(change: &Change) -> bool {
     let Ok(rest) = change.path.strip_prefix(".git") else { return false };
-    let Some(data) = DATA_NAMES.iter().find(|name| rest.starts_with(name)) else { return false };
+    let Some(data) = DATA_NAMES.iter().find(|name| rest.starts_with(name) || is_shared_index(rest, name))
+    else {
+        return false;
+    };
     let mut states = [&change.before, &change.after].into_iter().flatten();
     let is_plain = states.all(|state| match state.kind() {
         FileKind::Link => false,
@@ -72,8 +76,14 @@ pub fn is_data(change: &Change) -> bool {
     is_plain && !names.any(is_known)
 }
 
-/// Whether `path` lies among the contents of a repository. Git adds to them and changes none, and what names them may lie
-/// anywhere: in a branch, the index, a stash.
+/// Whether `rest` is a part of the index that is kept apart: `sharedindex.HASH` (git-update-index(1), "Split index").
+fn is_shared_index(rest: &Path, name: &str) -> bool {
+    let hash = rest.to_str().and_then(|rest| rest.strip_prefix("sharedindex."));
+    name == "index" && hash.is_some_and(|hash| hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Whether `path` lies among the contents of a repository. Git adds to them and changes none, and what names them may
+/// be anywhere: in a branch, the index, a stash.
 pub fn is_object(path: &Path) -> bool {
     let names = path.iter().map(|name| name.to_string_lossy());
     let mut below = names.skip_while(|name| !is_git(name)).skip(1);
@@ -110,6 +120,21 @@ mod tests {
         }
         for path in ["objects/63", "a.git/objects/x", ".git/refs/heads/x", "objects/.git/HEAD"] {
             assert!(!is_object(Path::new(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn data_of_the_workspaces_repository_is_known() {
+        let is_known = |path: &str| {
+            let state = crate::FileState::file(crate::Hash::of(std::io::empty()).unwrap(), 0o644);
+            is_data(&Change { path: path.into(), before: None, after: Some(state), new_folders: 0 })
+        };
+        for path in [".git/index", ".git/sharedindex.0a1b", ".git/reftable/tables.list", ".git/refs/heads/x"]
+        {
+            assert!(is_known(path), "{path}");
+        }
+        for path in [".git/config", ".git/sharedindex.x/hooks", ".git/reftable/hooks/x", "reftable/x"] {
+            assert!(!is_known(path), "{path}");
         }
     }
 
