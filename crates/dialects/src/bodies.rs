@@ -2,7 +2,8 @@
 use super::{
     Call, Problem, Said, Setting,
     blocks::{Body, say},
-    json_calls,
+    json_calls, pythonic,
+    reply::without_endings,
 };
 use serde_json::{Deserializer, Value};
 
@@ -21,14 +22,20 @@ pub(super) fn read_or_text(body: &Body<'_>, read: Result<Vec<Call>, String>, sai
 fn body_calls(body: &Body<'_>) -> Result<Vec<Call>, Problem> {
     match body.broken {
         true => Err("it is not valid JSON".into()),
-        false if body.cut => Err(Problem::cut_off("the end of a call")),
+        false if body.cut => whole_at_end(body).ok_or_else(|| Problem::cut_off("the end of a call")),
         false => Ok(calls(body.text)?),
     }
 }
 
-/// One call or a list of them. Of one that was cut off the beginning is said; what cannot be read stays text.
+/// The calls of a body whose closing delimiter alone is missing, at the end of the reply.
+fn whole_at_end(body: &Body<'_>) -> Option<Vec<Call>> {
+    json_calls::calls(without_endings(body.text)).ok()
+}
+
+/// Reads a call or a list of calls. Reports the beginning of a call that was cut off; anything else stays text.
 pub(super) fn json_or_beginning(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
-    let begun = if body.cut && setting.beginnings { cut_off(body.text) } else { Vec::new() };
+    let is_begun = body.cut && setting.beginnings && whole_at_end(body).is_none();
+    let begun = if is_begun { cut_off(body.text) } else { Vec::new() };
     match begun.is_empty() {
         true => json_or_text(body, setting, said),
         false => {
@@ -77,9 +84,15 @@ fn begins_call(text: &str) -> bool {
 /// Calls in JSON, or in what models write for it: with single quotes and `None`, as in Python, or with a brace too few or too
 /// many at the end.
 pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
-    json_calls::calls(text).or_else(|why| match mended(text) {
-        Ok(value) => json_calls::calls_of(value),
-        Err(_) => Err(why),
+    json_calls::calls(text).or_else(|why| {
+        let text = text.trim();
+        let longer = format!("{text}}}");
+        let shorter = text.strip_suffix('}').unwrap_or(text);
+        let value = |text| mended(text).ok().or_else(|| pythonic::value(text));
+        match [text, &longer, shorter].into_iter().find_map(value) {
+            Some(value) => json_calls::calls_of(value),
+            None => Err(why),
+        }
     })
 }
 

@@ -22,6 +22,7 @@ mod ends;
 mod families;
 mod guess;
 mod json_calls;
+mod leading;
 mod products;
 pub mod pythonic;
 mod reply;
@@ -33,6 +34,7 @@ mod writing;
 use blocks::Grammar;
 use families::{gemma, harmony, inkling, json, minimax_m3, muse, named, python, tags};
 pub use guess::{by_delimiters, guess};
+pub use leading::{THINK_TAGS, leading_thoughts};
 pub use products::SENTINEL;
 use serde_json::{Map, Value};
 use std::{slice::from_ref, sync::Arc};
@@ -160,7 +162,7 @@ impl Dialect {
 /// All dialects. If two match the same model name, or the same text, the first one wins: dialects with common words as
 /// delimiters come last.
 pub static DIALECTS: &[&Dialect] = &{
-    let mut all = [&FAMILIES[0][0]; 68];
+    let mut all = [&FAMILIES[0][0]; 69];
     let (mut count, mut family) = (0, 0);
     while family < FAMILIES.len() {
         let mut place = 0;

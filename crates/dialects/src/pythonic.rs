@@ -89,6 +89,13 @@ pub fn read_loosely(text: &str) -> Result<Vec<Call>, usize> {
     Ok(calls)
 }
 
+/// The value that all of `text` is.
+pub(crate) fn value(text: &str) -> Option<Value> {
+    let mut reader = Reader { text, at: 0, depth: 0, loose: false };
+    let value = reader.value().ok()?;
+    text[reader.at..].trim().is_empty().then_some(value)
+}
+
 /// Why there is no more to read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Broken {

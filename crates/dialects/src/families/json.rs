@@ -34,7 +34,8 @@ pub(crate) static DIALECTS: [Dialect; 22] = [
     Dialect::new(
         "hermes",
         &["hermes", "qwen2", "qwen3", "qwq"],
-        &Grammar::new(&[TOOL_CALL]).noise(&["<|im_end|>"]),
+        // Qwen 2.5 Coder takes the tag around the tools for that around calls.
+        &Grammar::new(&[TOOL_CALL, Block::new("<tools>", &["</tools>"], bare)]).noise(&["<|im_end|>"]),
         Writing::json("<tool_call>\n", "\n</tool_call>"),
     )
     .signs(&[&["<tool_call>"]])
@@ -83,8 +84,8 @@ pub(crate) static DIALECTS: [Dialect; 22] = [
             .between(&[';', ',']),
         Writing::json("[", "]"),
     ),
-    functools("firefunction_v2", &["firefunction"]),
     functools("phi4_mini", &["phi-4-mini", "phi4-mini"]),
+    functools("firefunction_v2", &["firefunction"]),
     command("command_r7b", &["command-r7b", "command-a"]).signs(&[&["<|START_ACTION|>"]]),
     command("cohere2_moe", &["cohere2moe", "cohere2-moe"]),
     Dialect::new(
@@ -206,9 +207,13 @@ const fn command(name: &'static str, models: &'static [&'static str]) -> Dialect
 }
 
 const fn functools(name: &'static str, models: &'static [&'static str]) -> Dialect {
-    static GRAMMAR: Grammar = Grammar::new(&[Block { open: "functools[", read: json_or_text, ..OBJECT }])
-        .noise(&["<|eot_id|>", "<|end|>", "<|tool_call|>", "<|/tool_call|>"])
-        .hush_after_blocks();
+    static GRAMMAR: Grammar = Grammar::new(&[
+        Block { open: "functools[", read: json_or_text, ..OBJECT },
+        Block { open: "<|tool_call|>[", ..OBJECT },
+        Block { open: "<|tool_call|>{", ..OBJECT },
+    ])
+    .noise(&["<|eot_id|>", "<|end|>", "<|tool_call|>", "<|/tool_call|>"])
+    .hush_after_blocks();
     Dialect::new(name, models, &GRAMMAR, Writing::json("functools[", "]"))
 }
 

@@ -20,8 +20,8 @@ use serde_json::Value;
 
 mod prose;
 
-pub(crate) static DIALECTS: [Dialect; 4] = [
-    // Only calls stand between its calls: as with the parser that SGLang has for this model.
+pub(crate) static DIALECTS: [Dialect; 5] = [
+    // Text between its calls is not allowed, as in SGLang's parser for this model.
     Dialect::new(
         "lfm2",
         &["lfm2", "lfm-2"],
@@ -61,6 +61,15 @@ pub(crate) static DIALECTS: [Dialect; 4] = [
         }),
     )
     .signs(&[&["<function_calls>"]]),
+    // No model's name tells it, since Gemma 3 was trained with no tokens for calls, and writes those that it is shown.
+    Dialect::new(
+        "gemma3",
+        &[],
+        &Grammar::new(&[Block { json: Json::None, ..Block::new("```tool_code\n", &["```"], whole) }])
+            .noise(&["<end_of_turn>"]),
+        Writing::Own(|name, arguments| format!("```tool_code\n{}\n```", python_call(name, arguments))),
+    )
+    .signs(&[&["```tool_code"]]),
     Dialect::own(
         "pythonic",
         &["llama-3.2", "llama3.2", "toolace"],

@@ -63,7 +63,7 @@ pub(crate) static DIALECTS: [Dialect; 23] = [
         ON_LINES,
     ),
     Dialect::new("qwen3_coder", &["qwen3-coder", "qwen3_coder", "qwen3.5", "qwen3.6"], &QWEN, ON_LINES)
-        .signs(&[&["<tool_call>", "<function=", "<parameter="]]),
+        .signs(&[&["<function=", "<parameter="]]),
     Dialect::new(
         "deepseek_v41",
         &["deepseek-v4.1"],

@@ -13,7 +13,7 @@
 //! One line is one call; a quote may span lines, a `\` at the end of a line joins the next one to it, and so does a
 //! here-document (`<<EOF`).
 use super::fences::{self, Blocks};
-use crate::{Call, Dialect, Results, Said, Setting, tokens::say, writing::Writing};
+use crate::{Call, Dialect, Results, Said, Setting, leading::behind_thoughts, tokens::say, writing::Writing};
 
 mod grammar;
 mod words;
@@ -27,7 +27,7 @@ pub(crate) static FENCED_SHELL: Dialect = Dialect {
     ..Dialect::own(
         "fenced_shell",
         &["pedro"],
-        |setting| fences::reader(Shell(setting.clone())),
+        |setting| behind_thoughts(fences::reader(Shell(setting.clone())), setting),
         Writing::Own(|name, arguments| format!("```bash\n{}\n```", written::line(name, arguments))),
     )
     .results(Results::Numbered)

@@ -18,6 +18,7 @@ use crate::{
     Call, Dialect, Reader, Results, Said, Setting,
     bodies::mended,
     json_calls::{self, JsonEnd, Parsed},
+    leading::behind_thoughts,
     tokens::{self, Machine, say},
     writing::{JsonCall, Writing, bare},
 };
@@ -26,7 +27,7 @@ use serde_json::Value;
 pub(crate) static THOUGHTS_JSON: Dialect = Dialect::own(
     "thoughts_json",
     &[],
-    |setting| fences::reader(Objects { setting: setting.clone(), style: Style::Pedro, count: 0 }),
+    |setting| behind_thoughts(Objects::reader(setting, Style::Pedro), setting),
     Writing::Json(JsonCall {
         keys: ["tool", "args"],
         is_reply: true,
@@ -39,12 +40,9 @@ pub(crate) static ALFRED: Dialect = Dialect::own(
     "alfred",
     &[],
     |setting| {
-        let objects = Objects { setting: setting.clone(), style: Style::Alfred, count: 0 };
-        let inner = fences::reader(objects);
-        tokens::reader(
-            &[SENTINEL],
-            Sentinel { inner, find: setting.find_calls, list: None, is_in_line: false },
-        )
+        let inner = Objects::reader(setting, Style::Alfred);
+        let sentinel = Sentinel { inner, find: setting.find_calls, list: None, is_in_line: false };
+        behind_thoughts(tokens::reader(&[SENTINEL], sentinel), setting)
     },
     Writing::Json(JsonCall { id: Some("id"), ..JsonCall::between("[TOOL_CALLS][", "]") }),
 );
@@ -119,6 +117,10 @@ impl Blocks for Objects {
 }
 
 impl Objects {
+    fn reader(setting: &Setting, style: Style) -> Box<dyn Reader> {
+        fences::reader(Self { setting: setting.clone(), style, count: 0 })
+    }
+
     fn call(&mut self, Parsed { mut id, name, arguments }: Parsed) -> Result<Call, String> {
         if self.style == Style::Alfred && id.is_empty() {
             id = format!("call_{}", self.count);

@@ -11,7 +11,7 @@
 //! ```
 use crate::{
     Call, Dialect, Results, Setting,
-    blocks::{Block, Grammar, Json, Thought},
+    blocks::{Block, Grammar, Json, THINK, Thought},
     bodies::read_or_text,
     typed::{Schema, typed_by_looks},
     writing::{ArgumentMap, Writing, bare},
@@ -27,7 +27,7 @@ pub(crate) static TOOL_USE_XML: Dialect = Dialect::new(
             read_or_text(body, calls(body.text, setting), said);
         })
     }])
-    .thoughts(&[Thought::new("<thinking>", &["</thinking>"])]),
+    .thoughts(&[Thought::new("<thinking>", &["</thinking>"]), THINK]),
     Writing::Own(written),
 )
 .signs(&[&["<tool_use>", "<tool>"]])
@@ -47,7 +47,7 @@ fn calls(body: &str, setting: &Setting) -> Result<Vec<Call>, String> {
         }
         let mut inner = arguments_element.inner;
         while let Some((argument, rest)) = element(inner)? {
-            let value = typed_by_looks(&unescaped(argument.inner), schema.property(argument.name).kinds());
+            let value = typed_by_looks(&value(argument.inner), schema.property(argument.name).kinds());
             arguments.insert(argument.name.to_owned(), value);
             inner = rest;
         }
@@ -70,15 +70,73 @@ fn element(text: &str) -> Result<Option<(Element<'_>, &str)>, String> {
     let (name, rest) = named.ok_or_else(|| {
         format!("an element should stand there: `{}`", text.chars().take(40).collect::<String>())
     })?;
-    let mut ends = rest.match_indices("</").map(|(at, _)| at).filter(|at| closes(&rest[at + 2..], name));
-    // Nothing stands behind all the arguments.
-    let end = if name == "args" { ends.last() } else { ends.next() };
-    let end = end.ok_or_else(|| format!("`<{name}>` does not end with `</{name}>`"))?;
+    if let Some(name) = name.strip_suffix('/') {
+        return Ok(Some((Element { name: name.trim_end(), inner: "" }, rest)));
+    }
+    let end = end_of(name, rest).ok_or_else(|| format!("`<{name}>` does not end with `</{name}>`"))?;
     Ok(Some((Element { name, inner: &rest[..end] }, &rest[end + name.len() + 3..])))
 }
 
-fn closes(text: &str, name: &str) -> bool {
-    text.strip_prefix(name).is_some_and(|rest| rest.starts_with('>'))
+/// Where the element of this name ends whose inside `text` begins with; the text in CDATA does not count.
+fn end_of(name: &str, text: &str) -> Option<usize> {
+    let closing = format!("</{name}>");
+    let last_data = text.rfind(CDATA[1]).unwrap_or_default();
+    let (mut at, mut found) = (0, None);
+    while let Some(next) = text[at..].find('<') {
+        at += next;
+        if at < last_data && text[at..].starts_with(CDATA[0]) {
+            at += text[at..].find(CDATA[1])?;
+        } else if text[at..].starts_with(&closing) {
+            found = Some(at);
+            // The arguments are the last part of a call.
+            if name != "args" {
+                break;
+            }
+        }
+        at += 1;
+    }
+    found
+}
+
+/// What a part of the text is between that is as it stands.
+const CDATA: [&str; 2] = ["<![CDATA[", "]]>"];
+
+/// The value that is in an element.
+fn value(inner: &str) -> String {
+    let trimmed = inner.trim();
+    let data = trimmed.strip_prefix(CDATA[0]).filter(|data| data.ends_with(CDATA[1]));
+    let lines = if data.is_some() { trimmed.to_owned() } else { own_lines(inner) };
+    let (mut value, mut rest) = (String::new(), lines.as_str());
+    while let Some((before, (data, after))) =
+        rest.split_once(CDATA[0]).and_then(|(before, data)| Some((before, data.split_once(CDATA[1])?)))
+    {
+        // Within other elements it is a part of the value, such as a file in XML.
+        if before.contains('<') {
+            return unescaped(&lines);
+        }
+        value += &unescaped(before);
+        value += data;
+        rest = after;
+    }
+    value + &unescaped(rest)
+}
+
+/// A value on lines of its own, without the line breaks around it, and without the indentation that its lines share where
+/// the closing tag is indented; any other value as it stands.
+fn own_lines(inner: &str) -> String {
+    let Some(lines) = inner.strip_prefix("\r\n").or_else(|| inner.strip_prefix('\n')) else {
+        return inner.to_owned();
+    };
+    let Some((lines, indent)) = lines.rsplit_once('\n').filter(|(_, indent)| indent.trim().is_empty()) else {
+        return lines.to_owned();
+    };
+    let lines = lines.strip_suffix('\r').unwrap_or(lines);
+    let indent_of = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
+    let full = lines.split('\n').filter(|line| !line.trim().is_empty());
+    let shared = full.map(indent_of).min().filter(|shared| !indent.is_empty() && *shared >= indent.len());
+    let Some(shared) = shared else { return lines.to_owned() };
+    let dedented: Vec<&str> = lines.split('\n').map(|line| &line[shared.min(indent_of(line))..]).collect();
+    dedented.join("\n")
 }
 
 /// Replaces the five entities that XML predefines.
@@ -92,7 +150,11 @@ fn unescaped(text: &str) -> String {
 
 fn written(name: &str, arguments: &ArgumentMap) -> String {
     let escaped = |value: &Value| bare(value).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let argument = |(key, value): (&String, &Value)| format!("    <{key}>{}</{key}>\n", escaped(value));
+    let argument = |(key, value): (&String, &Value)| match escaped(value) {
+        // A line break that belongs to the value follows one that does not.
+        value if value.starts_with(['\n', '\r']) => format!("    <{key}>\n{value}\n</{key}>\n"),
+        value => format!("    <{key}>{value}</{key}>\n"),
+    };
     let arguments: String = arguments.iter().map(argument).collect();
     format!("<tool_use>\n  <tool>{name}</tool>\n  <args>\n{arguments}  </args>\n</tool_use>")
 }

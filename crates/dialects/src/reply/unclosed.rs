@@ -62,7 +62,9 @@ pub(super) fn calls(thoughts: &str, reading: Reading, setting: &Setting) -> Opti
     let first = said.iter().position(|said| matches!(said, Said::Call(_)))?;
     // A model that calls an unknown tool after words about how that is done may be quoting.
     let is_meant = first == 0 || !setting.tools.is_empty();
-    if !is_meant || !said.iter().all(is_good) {
+    let is_word = |said: &Said| matches!(said, Said::Text(text) if !text.trim().is_empty());
+    let last = said.iter().rposition(|said| matches!(said, Said::Call(_)))?;
+    if !is_meant || !said.iter().all(is_good) || said[last..].iter().any(is_word) {
         return None;
     }
     for before in &mut said[..first] {

@@ -143,19 +143,11 @@ fn a_call_whose_end_is_missing_is_not_made() {
     let glm = "<tool_call>look<arg_key>n</arg_key><arg_value>1</arg_value>";
     let qwen = "<tool_call><function=look><parameter=n>1</parameter>";
     let minimax = "<minimax:tool_call><invoke name=\"look\"><parameter name=\"n\">1</parameter>";
-    let json = r#"{"name":"look","arguments":{"n":1}}"#;
-    let [hermes, jamba, longcat] =
-        ["<tool_call>", "<tool_calls>", "<longcat_tool_call>"].map(|open| format!("{open}{json}"));
     let hunyuan = format!("<tool_calls>{}", glm.replace("look<", "look<tool_sep><"));
     let texts = [
         ("qwen3_coder", qwen),
         ("nemotron_v3", qwen),
         ("minimax_m2", minimax),
-        ("hermes", &hermes),
-        ("ernie45", &hermes),
-        ("granite4", &hermes),
-        ("jamba", &jamba),
-        ("longcat", &longcat),
         ("lfm2", "<|tool_call_start|>[look(n=1)]"),
         ("olmo3", "<function_calls>look(n=1)"),
         ("hunyuan_a13b", &hunyuan),
@@ -164,6 +156,28 @@ fn a_call_whose_end_is_missing_is_not_made() {
         check(&[(name, text, &format!("{text}!"))]);
     }
     check(&[("poolside_v1", glm, "!"), ("glm47", glm, "«look {\"n\":1}»!")]);
+}
+
+// P-25
+#[test]
+fn whole_json_at_the_end_of_a_reply_needs_no_closing_tag() {
+    let json = r#"{"name":"look","arguments":{"n":1}}"#;
+    let opens = [
+        ("hermes", "<tool_call>"),
+        ("ernie45", "<tool_call>"),
+        ("granite4", "<tool_call>"),
+        ("reka_edge", "<tool_call>"),
+        ("jamba", "<tool_calls>"),
+        ("longcat", "<longcat_tool_call>"),
+    ];
+    for (name, open) in opens {
+        let [whole, half, followed] =
+            [json, &json[..json.len() - 1], &format!("{json} Done.")].map(|json| format!("{open}{json}"));
+        check(&[(name, &whole, r#"«look {"n":1}»"#)]);
+        if name != "reka_edge" {
+            check(&[(name, &half, &format!("{half}!")), (name, &followed, &format!("{followed}!"))]);
+        }
+    }
 }
 
 #[test]

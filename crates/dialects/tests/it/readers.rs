@@ -127,12 +127,20 @@ fn guessed(text: &str) -> (Option<&'static str>, Vec<String>) {
 // P-18, P-25: no dialect makes a call of one that is broken.
 #[test]
 fn a_broken_call_is_a_problem_of_its_own_dialect() {
-    let table: [(&str, Option<&str>, &[&str]); 19] = [
+    let table: [(&str, Option<&str>, &[&str]); 27] = [
         (r#"<tool_call>{"name":"read","arguments":{"path":"a"}}</tool_call>"#, Some("hermes"), &["read"]),
-        (r#"<tool_call>{"name":"read","arguments":{"path":"a"}}"#, Some("hermes"), &["!"]),
+        (r#"<tool_call>{"name":"read","arguments":{"path":"a"}}"#, Some("hermes"), &["read"]),
+        (r#"<tool_call>{"name":"read","arguments":{"path":"a"}}<|im_end|>"#, Some("hermes"), &["read"]),
+        (r#"<tool_call>{"name":"read","arguments":{"path":"a"}} and"#, Some("hermes"), &["!"]),
+        (r#"<tool_call>{"name":"read","arguments":{"path":"a"}"#, Some("hermes"), &["!"]),
         (r#"<tool_call>{"name":"read","arguments":{"path":"a"},}</tool_call>"#, Some("hermes"), &["read"]),
-        (r#"<tool_call>{'name':'read','arguments':{'path':'a'}}</tool_call>"#, Some("hermes"), &["!"]),
-        (r#"<tool_call>{"name":"read","arguments":{"path":"a"}</tool_call>"#, Some("hermes"), &["!"]),
+        (r#"<tool_call>{'name':'read','arguments':{'path':'a'}}</tool_call>"#, Some("hermes"), &["read"]),
+        (r#"<tool_call>{'name':'read','arguments':{"path":'it's'}}</tool_call>"#, Some("hermes"), &["!"]),
+        (r#"<tool_call>{"name":"read","arguments":{"path":None}}</tool_call>"#, Some("hermes"), &["read"]),
+        (r#"<tool_call>{"name":"read","arguments":{"path":"a"}</tool_call>"#, Some("hermes"), &["read"]),
+        (r#"<tool_call>{"name":"read","arguments":{"path":"a"}}}</tool_call>"#, Some("hermes"), &["read"]),
+        (r#"<tool_call>{"name":"read","arguments":{"path":"a</tool_call>"#, Some("hermes"), &["!"]),
+        (r#"<tool_call>{"name":"read","arguments":{"path":"a"</tool_call>"#, Some("hermes"), &["!"]),
         ("<tool_call>not json</tool_call>", Some("hermes"), &["!"]),
         ("<tool_call>rm -rf /</tool_call>", Some("hermes"), &["!"]),
         (r#"<tool_call>{"name":"job","#, Some("hermes"), &["!"]),

@@ -60,10 +60,37 @@ fn a_block_that_calls_no_tool_is_prose() {
         "````md\n```bash\nfile a.go\n```\n````\n",
         "`` ```bash\nfile a.go\n",
         "```bash file a.go```\n",
+        "Write ```bash file a.go``` or `` ```bash\nfile a.go\n",
+        "Begin with ```bash, then\nfile a.go\n",
+        "Begin with ```bash",
+        "> ```bash\n> file a.go\n> ```\n",
+        "> So: ```bash\n> file a.go\n> ```\n",
+        "See ```rust\nlet a = ```bash\nfile a.go\n```\n",
         "    ``",
     ] {
         check(prose, &[text(prose)]);
     }
+}
+
+// P-18, P-24
+#[test]
+fn a_fence_may_open_behind_words_and_close_before_some() {
+    let call = |path: &str| called("file", json!({"path": path}));
+    for (before, after) in [
+        ("Let me read: ", "Then on."),
+        ("With `a` and ``b`c``: ", "Then on."),
+        ("1. ", "\n"),
+        ("See ```rust\nfn a() {}\n``` and\n", " Then `on`."),
+        ("See: ```rust\nfn a() {}\n```\n", "— on."),
+    ] {
+        let reply = format!("{before}```bash\nfile a.go\n```{after}\n```bash\nfile b.go\n``` On.");
+        let between = if after == "\n" { "\n".to_owned() } else { format!("{after}\n") };
+        check(&reply, &[text(before), call("a.go"), text(&between), call("b.go"), text(" On.")]);
+    }
+    let content = "```bash\nfile --path a.md --action write --content \"\n```sh\nls\n\"\n```";
+    check(content, &[called("file", json!({"path": "a.md", "action": "write", "content": "\n```sh\nls\n"}))]);
+    let cut = "So: ```bash\nfile a.go\n";
+    check(cut, &[text(cut), problem("the block was cut off before its end")]);
 }
 
 // P-25, X-07
@@ -126,6 +153,10 @@ fn file_takes_a_path() {
         ("file pkg/recurrence/generator.go", called("file", json!({"path": "pkg/recurrence/generator.go"}))),
         ("file 'my file.txt'", called("file", json!({"path": "my file.txt"}))),
         ("file a b", problem("`file a b`: `file` takes one path; quote it if it has blanks")),
+        (
+            "file -p a.txt",
+            problem("`file -p a.txt`: there is no flag `-p`, only `--path`, `--action` and `--content`"),
+        ),
     ]);
     let write =
         |action: &str, text: &str| called("file", json!({"path": "a.md", "action": action, "content": text}));
@@ -162,7 +193,17 @@ fn search_takes_a_pattern_and_a_path() {
         ),
         ("search -t \"--flag\" pkg", called("search", json!({"query": "--flag", "path": "pkg"}))),
         ("search", problem("`search`: `search` needs `-t PATTERN`")),
+        ("search -t", problem("`search -t`: `search` needs `-t PATTERN`")),
+        ("search -t \"\" pkg", problem("`search -t \"\" pkg`: `search` needs `-t PATTERN`")),
+        ("search '-> x' pkg", called("search", json!({"query": "-> x", "path": "pkg"}))),
     ]);
+    for (line, flag) in
+        [("search -i generate pkg", "-i"), ("search -n -t fmt pkg", "-n"), ("search a -n", "-n")]
+    {
+        let why =
+            format!("`{line}`: there is no flag `{flag}`, only `-t`, `-d`, `-f`, `--type` and `--path`");
+        check_lines(&[(line, problem(&why))]);
+    }
 }
 
 // P-29
@@ -260,6 +301,12 @@ fn every_other_tool_has_a_grammar_too() {
             "git -C x status",
             problem("`git -C x status`: `git` takes its command first, such as `git status`, not `-C`"),
         ),
+        (
+            "navigate -x pkg/",
+            problem("`navigate -x pkg/`: there is no flag `-x`, only `--action` and `--path`"),
+        ),
+        ("bash \"\"", problem("`bash \"\"`: empty command")),
+        ("bash ' '", problem("`bash ' '`: empty command")),
         ("bash go vet ./... | tail -3", called("bash", json!({"command": "go vet ./... | tail -3"}))),
         ("bash cat >a <<EOF\nit's\nEOF", called("bash", json!({"command": "cat >a <<EOF\nit's\nEOF"}))),
         ("bash --command 'go vet'", called("bash", json!({"command": "go vet"}))),
@@ -268,6 +315,9 @@ fn every_other_tool_has_a_grammar_too() {
         ("bash -c \"go test 'a b'\"", called("bash", json!({"command": "go test 'a b'"}))),
         ("test ./pkg -run TestNew", called("test", json!({"path": "./pkg", "filter": "TestNew"}))),
         ("test", called("test", json!({}))),
+        ("test -v ./...", called("test", json!({"path": "./..."}))),
+        ("test --verbose -run TestNew", called("test", json!({"filter": "TestNew"}))),
+        ("test -count=1", called("test", json!({}))),
         ("fetch http://a.b --limit 3", called("fetch", json!({"url": "http://a.b", "limit": 3}))),
         ("fetch a b", problem("`fetch a b`: `fetch` takes no `b`")),
     ]);

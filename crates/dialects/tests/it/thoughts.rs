@@ -1,6 +1,6 @@
 //! What is read in calls in objects with thoughts.
 use crate::kit::{a_call, named, said, text};
-use haft_dialects::{Call, Dialect, Said, Setting};
+use haft_dialects::{Call, Dialect, Said, Setting, ToolSchema};
 
 fn check(dialect: &Dialect, text: &str, expected: &[Said]) {
     assert_eq!(said(dialect, &Setting::default(), text), expected, "{text}");
@@ -32,6 +32,26 @@ fn thoughts_and_calls_are_found_bare_and_fenced() {
     check(named("thoughts_json"), &format!("So:\n{object} and\n{{more}}"), &expected);
 }
 
+// P-18, P-21, P-24
+#[test]
+fn objects_may_stand_behind_words_and_side_by_side() {
+    let object =
+        |name: &str| format!("{{\"thoughts\": \"hm\", \"tool_calls\": [\n{{\"tool\": \"{name}\"}}]}}");
+    let meant = |name: &str| [Said::Thinking("hm".into()), called("", name, "{}")];
+    let (one, other) = (object("a"), object("b"));
+    for between in ["", " ", "\n"] {
+        let reply = format!("Sure, `x` {{y}}: {one}{between}{other}");
+        let mut expected = vec![text("Sure, `x` {y}: ")];
+        expected.extend(meant("a"));
+        expected.extend((between == "\n").then(|| text("\n")));
+        expected.extend(meant("b"));
+        check(named("thoughts_json"), &reply, &expected);
+    }
+    let fenced = format!("Sure: ```json\n{one}\n``` Then.");
+    let expected = [&[text("Sure: ")][..], &meant("a"), &[text(" Then.")]].concat();
+    check(named("thoughts_json"), &fenced, &expected);
+}
+
 #[test]
 fn other_objects_are_prose() {
     for prose in [
@@ -39,6 +59,9 @@ fn other_objects_are_prose() {
         "{\n{\n\"tool_calls\"",
         "```json\n{\"a\": 1}\n```\n",
         "see {\"tool_calls\": []}",
+        "Write {\"tool_calls\": [{\"tool\": \"ls\"}]} to call.",
+        "Write `{\"tool_calls\": [{\"tool\": \"ls\"}]}`\n",
+        "So: fn a() {\n{\"a\": 1}}",
         "{\"thoughts\": \"hm\"}",
         "```rust\n{\"tool_calls\": []}\n```",
     ] {
@@ -129,6 +152,16 @@ fn a_json_block_with_calls_is_the_fallback() {
     );
 }
 
+// A-43, A-44
+#[test]
+fn a_json_block_may_open_behind_words() {
+    let block = "```json\n{\"tool_calls\":[{\"name\":\"ls\"}]}\n```";
+    let expected = [text("I will list it: "), called("call_0", "ls", "{}"), text(" Then on.")];
+    check(named("alfred"), &format!("I will list it: {block} Then on."), &expected);
+    let prose = "The block ```json must follow.\n";
+    check(named("alfred"), prose, &[text(prose)]);
+}
+
 // A-44
 #[test]
 fn a_broken_json_block_is_reported_and_kept() {
@@ -140,4 +173,21 @@ fn a_broken_json_block_is_reported_and_kept() {
     );
     let keyless = "```json\n{\"tool_calls\": [{\"id\": \"x\"}]}\n```";
     check(named("alfred"), keyless, &[text(keyless), problem("it has no `name`")]);
+}
+
+// H-121
+#[test]
+fn thoughts_that_a_reply_begins_with_hold_no_calls() {
+    let look = ToolSchema::new("look", serde_json::json!({}));
+    let setting = Setting { tools: [look].into(), ..Setting::default() };
+    for name in ["fenced_shell", "thoughts_json", "alfred", "tool_use_xml", "pythonic", "llama4_pythonic"] {
+        let call = named(name).written(&a_call("look", "{}"));
+        let reply = format!("<think>Maybe:\n{call}\nOr not.</think>So:\n{call}");
+        let read = said(named(name), &setting, &reply);
+        let thought = Said::Thinking(format!("Maybe:\n{call}\nOr not."));
+        assert_eq!(read[..2], [thought, text("So:\n")], "{name}");
+        assert!(matches!(&read[2..], [Said::Call(call)] if call.name == "look"), "{name}: {read:?}");
+        let unsplit = Setting { split_thinking: false, find_calls: false, ..setting.clone() };
+        assert_eq!(said(named(name), &unsplit, &reply), [text(&reply)], "{name}");
+    }
 }

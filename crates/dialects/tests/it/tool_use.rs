@@ -19,6 +19,25 @@ fn elements_are_arguments() {
             ],
         ),
         (
+            "<tool_use>\n  <tool>file</tool>\n  <args>\n    <path>\n      a.txt\n    </path>\n    <lines>\n7\n</lines>\n    \
+             <text>\n    if a &lt; b {\n\n        b\n    }\n</text>\n    <code>\n      if a {\n\n        b\n      }\n    \
+             </code>\n    <left>\nx\n    </left>\n    <end>\n  y</end>\n    <dos>\r\n    a\r\n    b\r\n    </dos>\n  \
+             </args>\n</tool_use>",
+            vec![Said::Call(a_call(
+                "file",
+                r#"{"path":"a.txt","lines":7,"text":"    if a < b {\n\n        b\n    }","code":"if a {\n\n  b\n}","left":"x","end":"  y","dos":"a\r\nb"}"#,
+            ))],
+        ),
+        (
+            "<tool_use><tool>file</tool><args><path/><a>\n  <![CDATA[</a> &lt; \n]]>\n  </a><b>x<![CDATA[<]]>&gt;</b><c>\
+             <![CDATA[1</c></args></tool_use>",
+            vec![Said::Call(a_call("file", r#"{"path":"","a":"</a> &lt; \n","b":"x<>","c":"<![CDATA[1"}"#))],
+        ),
+        (
+            "<tool_use><tool>test</tool><args/></tool_use><tool_use><tool>test</tool><args /></tool_use>",
+            vec![Said::Call(a_call("test", "{}")), Said::Call(a_call("test", "{}"))],
+        ),
+        (
             "<tool_use><args></args></tool_use>",
             vec![
                 text("<tool_use><args></args></tool_use>"),
@@ -40,5 +59,14 @@ fn elements_are_arguments() {
             expected,
             "{text}"
         );
+    }
+}
+
+#[test]
+fn line_breaks_of_a_value_are_written_so_that_they_are_read() {
+    for value in ["\n  a\n", "a\n", "  a", "\r\na", "\n", "<![CDATA[\n]]>"] {
+        let call = a_call("file", serde_json::json!({"content": value}));
+        let written = named("tool_use_xml").written(&call);
+        assert_eq!(read(named("tool_use_xml"), &Setting::default(), [written.as_str()]), [Said::Call(call)]);
     }
 }

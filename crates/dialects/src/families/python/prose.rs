@@ -2,6 +2,7 @@
 use super::call;
 use crate::{
     Reader, Said, Setting,
+    leading::behind_thoughts,
     pythonic::{self, Beginning},
     tokens::{self, Machine, say},
 };
@@ -12,7 +13,7 @@ static SIGNS: &[&str] =
 pub(super) fn reader(setting: &Setting) -> Box<dyn Reader> {
     let lists =
         Lists { setting: setting.clone(), buffer: String::new(), next_look: 0, tried: 0, expected: true };
-    tokens::reader(SIGNS, lists)
+    behind_thoughts(tokens::reader(SIGNS, lists), setting)
 }
 
 /// Text that looks like a call and is shorter than this is not read before its `]`.

@@ -49,7 +49,7 @@ const PATHS: [&str; 4] = ["path", "file", "file_path", "filePath"];
 
 /// `file PATH`, `file write PATH TEXT`, `file --path PATH --content TEXT`; the text may be in a here-document.
 fn file(tool: &ToolSchema, words: &[&str], body: Option<&str>) -> Result<Arguments, String> {
-    let mut words = Words::new(tool, words, &[])?;
+    let mut words = Words::new(tool, words, &[])?.without_flags("`--path`, `--action` and `--content`")?;
     let has_path = words.has_one(&PATHS);
     let is_action = |word: &&str| ["read", "write", "append", "delete"].contains(word);
     let action = words.plain.iter().take(2).position(is_action);
@@ -75,7 +75,9 @@ fn file(tool: &ToolSchema, words: &[&str], body: Option<&str>) -> Result<Argumen
 
 /// `search -t PATTERN [PATH]`, `search -d NAME [PATH]`, `search -f FILES [PATH]`, `search --type TYPE NAME [PATH]`
 fn search(tool: &ToolSchema, words: &[&str]) -> Result<Arguments, String> {
-    let mut words = Words::new(tool, words, &[("-t", "query"), ("-e", "query"), ("-d", "-d"), ("-f", "-f")])?;
+    let short = [("-t", "query"), ("-e", "query"), ("-d", "-d"), ("-f", "-f")];
+    let mut words =
+        Words::new(tool, words, &short)?.without_flags("`-t`, `-d`, `-f`, `--type` and `--path`")?;
     for (flag, kind) in [("-d", "definitions"), ("-f", "files")] {
         let Some(name) = words.named.shift_remove(flag) else { continue };
         words.named.insert("type".into(), json!(kind));
@@ -83,7 +85,9 @@ fn search(tool: &ToolSchema, words: &[&str]) -> Result<Arguments, String> {
             words.named.entry("query").or_insert(name);
         }
     }
-    if !words.has_one(&["query", "pattern", "name"]) && !words.name("query", 0) {
+    let names = ["query", "pattern", "name"];
+    let is_empty = names.iter().any(|name| words.named.get(*name).is_some_and(|query| query == ""));
+    if is_empty || (!words.has_one(&names) && !words.name("query", 0)) {
         return Err("`search` needs `-t PATTERN`".into());
     }
     if !words.has_one(&["path"]) {
@@ -173,7 +177,7 @@ fn range(lines: &str) -> Option<(usize, usize)> {
 
 /// `navigate [ACTION] PATH`
 fn navigate(tool: &ToolSchema, words: &[&str]) -> Result<Arguments, String> {
-    let mut words = Words::new(tool, words, &[])?;
+    let mut words = Words::new(tool, words, &[])?.without_flags("`--action` and `--path`")?;
     if words.plain.len() > 1 && !words.has_one(&["action"]) {
         words.name("action", 0);
     }
@@ -196,18 +200,22 @@ fn git(words: &[&str]) -> Result<Arguments, String> {
 fn bash(words: &[&str], raw: &str) -> Result<Arguments, String> {
     let command = match words {
         ["-c", command] => command,
-        [quoted] if !quoted.is_empty() => quoted,
+        [quoted] => quoted,
         _ => raw.trim_start().split_once(char::is_whitespace).map_or("", |(_, rest)| rest).trim(),
     };
-    match command.is_empty() {
+    match command.trim().is_empty() {
         true => Err("empty command".into()),
         false => Ok(object([("command", json!(command))])),
     }
 }
 
+/// Flags of test runners that change nothing of the result, which names every failure in any case.
+const WITHOUT_MEANING: [&str; 6] = ["-v", "-vv", "--verbose", "-q", "--quiet", "-count=1"];
+
 /// `test [PATH] [-run NAME]`
 fn test(tool: &ToolSchema, words: &[&str]) -> Result<Arguments, String> {
-    let words = Words::new(tool, words, &["-run", "--run", "-f", "-k"].map(|flag| (flag, "filter")))?;
+    let words: Vec<&str> = words.iter().copied().filter(|word| !WITHOUT_MEANING.contains(word)).collect();
+    let words = Words::new(tool, &words, &["-run", "--run", "-f", "-k"].map(|flag| (flag, "filter")))?;
     Ok(in_order(words.with_path(), &["path", "filter"]))
 }
 
@@ -272,6 +280,19 @@ impl<'a> Words<'a> {
             sorted.named.insert(name.to_owned(), value);
         }
         Ok(sorted)
+    }
+
+    /// Refuses flags that the tool does not have; `known`: those that it has.
+    fn without_flags(self, known: &str) -> Result<Self, String> {
+        let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-=".contains(letter);
+        let is_flag = |word: &&&str| {
+            let name = word.strip_prefix('-').unwrap_or_default();
+            name.starts_with(|letter: char| letter.is_ascii_alphabetic()) && name.chars().all(is_part)
+        };
+        match self.plain.iter().find(is_flag) {
+            Some(flag) => Err(format!("there is no flag `{flag}`, only {known}")),
+            None => Ok(self),
+        }
     }
 
     fn has_one(&self, names: &[&str]) -> bool {
