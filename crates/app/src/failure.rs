@@ -70,7 +70,7 @@ impl From<EngineError> for Failure {
         match error {
             EngineError::Journal(error) => error.into(),
             EngineError::NoSuchAgent { .. } | EngineError::NoModel { .. } => Self::usage(error.to_string()),
-            EngineError::NotAttached { .. } => Self::failed(error.to_string()),
+            EngineError::NotAttached { .. } | EngineError::ShutDown => Self::failed(error.to_string()),
             EngineError::NotOpen(_) | EngineError::NotJoined { .. } => Self::failed(error.to_string())
                 .hint("end the other `haft` process that has it open, or start a new session"),
             EngineError::HomeInWorkspace { .. } => Self::usage(error.to_string())

@@ -1,4 +1,5 @@
 //! [`git`]: Git for Haft's own use, in a repository that is not trusted.
+use haft_core::git_settings::{self, FIXED_SETTINGS, options, variables};
 use std::{
     ffi::OsStr,
     path::Path,
@@ -7,14 +8,27 @@ use std::{
 
 /// No hook of the repository and no program that its settings name runs, and nothing of ours that looks like a key is told.
 pub(crate) fn git(folder: &Path) -> Command {
+    let list = quiet(folder).args(options(FIXED_SETTINGS)).args(LIST).stderr(Stdio::null()).output();
+    let list = String::from_utf8(list.map(|list| list.stdout).unwrap_or_default());
+    let mut command = quiet(folder);
+    match list {
+        Ok(list) => command.envs(variables(git_settings::overrides(&git_settings::settings(&list)))),
+        // Settings whose names are not text cannot be overridden: Git fails with such a count.
+        Err(_) => command.env("GIT_CONFIG_COUNT", "settings that are not UTF-8"),
+    };
+    command
+}
+
+/// Prints the settings of a repository.
+const LIST: [&str; 4] = ["config", "--list", "--show-scope", "-z"];
+
+fn quiet(folder: &Path) -> Command {
     let mut command = Command::new("git");
     command.current_dir(folder).stdin(Stdio::null()).env_clear();
     for name in ["PATH", "HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "TMPDIR"] {
         command.envs(std::env::var_os(name).map(|value| (name, value)));
     }
     command.envs([("LC_ALL", "C"), ("GIT_NO_LAZY_FETCH", "1"), ("GIT_ALLOW_PROTOCOL", "none")]);
-    let off = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "submodule.recurse=false", "gc.auto=0"];
-    command.args(off.iter().flat_map(|setting| ["-c", setting]));
     command
 }
 

@@ -2,7 +2,7 @@
 use crate::{
     App,
     config::{Config, ConfigError, Environment},
-    mcp_servers::fill_in,
+    mcp_servers::{fill_in, register_secret},
     plugin::installed,
     system::System,
 };
@@ -86,6 +86,7 @@ fn with_keys(hook: &HookSettings, own: &Environment) -> Result<HookSettings, Con
                 format!("the header `{name}` needs the environment variable {variable}, which is not set");
             ConfigError::Value { what: "[[hooks]]".into(), message }
         })?;
+        register_secret(name, value);
     }
     Ok(hook)
 }

@@ -10,7 +10,7 @@ use crate::{
     config::{Config, ConfigError, Environment, McpFile, McpOAuthFile, McpRootsFile},
     plugin::installed,
 };
-use haft_core::{SessionId, ToolSource};
+use haft_core::{SessionId, ToolSource, secret};
 use haft_mcp::client::{Mcp, McpServer, McpSettings, OAuth, ServerRoots, Transport};
 use haft_present::host::{ServerOffer, TriedServer};
 use parking_lot::Mutex;
@@ -171,7 +171,10 @@ fn server(app: &App, name: &str, file: &McpFile) -> Result<McpServer, ConfigErro
         fill_in(value, environment).map_err(|variable| wrong(&needs(key, &variable)))
     };
     let filled = |values: &BTreeMap<String, String>| -> Result<Vec<_>, ConfigError> {
-        values.iter().map(|(key, value)| Ok((key.clone(), whole(key, value)?))).collect()
+        let filled = values.iter().map(|(key, value)| Ok((key.clone(), whole(key, value)?)));
+        let filled = filled.collect::<Result<Vec<_>, ConfigError>>()?;
+        filled.iter().for_each(|(key, value)| register_secret(key, value));
+        Ok(filled)
     };
     let transport = match (&file.command, &file.url) {
         (Some(command), None) => Transport::Program {
@@ -220,8 +223,23 @@ fn roots(app: &App, file: &McpFile) -> Result<ServerRoots, String> {
     absolute.collect::<Result<_, _>>().map(ServerRoots::Folders)
 }
 
-/// With variables in place of `${NAME}`; the error is the name of one that is not set. `${NAME:-TEXT}` stands for the text
-/// where the variable is not set or empty.
+/// Hides from now on what the value of a variable or a header lets in with, wherever that is written: a header has the
+/// scheme before it, as in `Bearer KEY`.
+pub(crate) fn register_secret(name: &str, value: &str) {
+    if name.to_ascii_lowercase().ends_with("authorization") {
+        // A word such as `development` is in many texts that are not secrets.
+        let key = value.rsplit(' ').next().unwrap_or(value);
+        let is_word = key.len() < 16 && key.bytes().all(|byte| byte.is_ascii_alphabetic());
+        if !is_word {
+            secret::register(key);
+        }
+    } else if secret::is_secret(name, value) {
+        secret::register_guessed(value);
+    }
+}
+
+/// Replaces each `${NAME}` by the variable; the error is the name of a variable that is not set. `${NAME:-TEXT}` stands
+/// for the text where the variable is not set or empty.
 pub fn fill_in(text: &str, environment: &Environment) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = text;

@@ -65,6 +65,8 @@ pub struct Verification {
     pub calls: usize,
     /// Number of these calls that ran tests and were compared by their outcome.
     pub tests: usize,
+    /// Calls that were not made again: they could reach the network, or write outside of the workspace.
+    pub not_again: usize,
     /// Commits whose files are as their sessions left them.
     pub commits: usize,
     /// Who signed the bundle: a name of [`VerifyOptions::signers`] and the key, or the key alone.
@@ -102,6 +104,7 @@ impl Verification {
             cut: self.cut + other.cut,
             calls: self.calls + other.calls,
             tests: self.tests + other.tests,
+            not_again: self.not_again + other.not_again,
             commits: self.commits,
             ..other
         }
@@ -182,7 +185,8 @@ impl App {
             return Ok(verified);
         }
         let report = self.made_again(subject, options).await?;
-        let verified = Verification { calls: report.calls, tests: report.tests, ..verified };
+        let ReplayReport { calls, tests, not_again, .. } = report;
+        let verified = Verification { calls, tests, not_again, ..verified };
         Ok(match report.difference {
             Some(difference) => verified.but(&Flaw::Replay(difference.to_string())),
             None => verified,

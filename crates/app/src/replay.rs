@@ -11,7 +11,7 @@ mod subagents;
 use crate::{App, Failure, SessionSpec, agents::AGENT, config::Settings};
 use driver::Driver;
 pub use driver::{Show, Shown};
-use haft_core::{Entry, Mode, Sandbox, SessionId, SessionOpened};
+use haft_core::{Entry, Mode, Network, Sandbox, SessionId, SessionOpened};
 use haft_engine::{Agent, Engine, Home, Model, Session, Setup};
 use haft_evidence::test_runs;
 use haft_providers::{Retold, direct};
@@ -19,7 +19,7 @@ use haft_tools::{WEB_SEARCH, recorded_web_search};
 use moved::Moved;
 use not_again::NotAgain;
 use recording::Recording;
-pub use report::{Difference, Differs, Refusal, ReplayReport};
+pub use report::{Difference, Differs, Refusal, ReplayReport, not_made_again};
 use samples::RetoldSamples;
 use serde_json::Value;
 use std::{
@@ -117,7 +117,7 @@ impl App {
         let samples = [&recording].into_iter().chain(subagents.all());
         let samples = RetoldSamples::new(samples.flat_map(|recording| recording.samples.clone()));
         let calls = [&recording].into_iter().chain(subagents.all()).flat_map(|recording| &recording.calls);
-        let hooks = NotAgain::of(calls, &moved);
+        let hooks = NotAgain::of(calls, &moved, &scratch.work, home.contents(&id));
         let said = Said { replies: retold, searches, samples, hooks, agents: &subagents.agents };
         let (engine, mode) = engine(self, options, profile, &scratch, said).await?;
         let session = engine.create(known_agent(&engine, agent))?;
@@ -166,6 +166,8 @@ fn check(id: &SessionId, recording: &Recording, options: &ReplayOptions) -> Resu
 /// Folders that are gone with the replay.
 struct Scratch {
     work: PathBuf,
+    /// Where the copy finds the objects of its repository, if it has none itself.
+    objects: Option<PathBuf>,
     home: PathBuf,
     _folder: tempfile::TempDir,
 }
@@ -180,16 +182,17 @@ impl Scratch {
         let failed = |error| Failure::failed(format!("cannot create a directory for the replay: {error}"));
         let folder = tempfile::Builder::new().prefix("haft-replay-").tempdir().map_err(failed)?;
         let path = folder.path().canonicalize().map_err(failed)?;
-        let (mut work, home) = (path.join("work"), path.join("home"));
+        let (mut work, mut objects, home) = (path.join("work"), None, path.join("home"));
         std::fs::create_dir(&work).map_err(failed)?;
         match start {
             Start::Workspace => copy::copy(workspace, &work, &recording.reads, entries, contents)?,
             Start::Folder(folder) => copy::copy(folder, &work, &recording.reads, entries, contents)?,
             Start::Commit(folder, commit) => {
-                work = copy::check_out(folder, commit, &work, entries, contents)?;
+                let (files, shared) = copy::check_out(folder, commit, &work, entries, contents)?;
+                (work, objects) = (files, Some(shared));
             }
         }
-        Ok(Self { work, home, _folder: folder })
+        Ok(Self { work, objects, home, _folder: folder })
     }
 }
 
@@ -222,9 +225,12 @@ async fn engine(
     // The recording may be another person's, and so may the profile that it names: only the user turns the sandbox off.
     let own = app.config(&scratch.work, &settings)?.effective().sandbox;
     settings.sandbox = Some(own.unwrap_or(Sandbox::Auto));
+    // What it sent or wrote elsewhere is not done a second time.
+    settings.network = Some(Network::Off);
     let base_url = options.other.as_ref().and_then(|other| other.base_url.clone());
     let spec = SessionSpec { settings, base_url, ..SessionSpec::default() };
-    let plan = app.clone().on_warning(Arc::new(|_| {})).plan_in(spec, scratch.work.clone())?;
+    let mut plan = app.clone().on_warning(Arc::new(|_| {})).plan_in(spec, scratch.work.clone())?;
+    plan.config.user.commands.writable.clear();
     let mode = plan.config.mode();
     let Said { replies: said, searches, samples, hooks, agents } = said;
     let adjust = |setup: &mut Setup| {
@@ -236,11 +242,14 @@ async fn engine(
         setup.agents.iter_mut().for_each(|agent| agent.model = None);
         add_missing(&mut setup.agents, agents);
         setup.home = Home(scratch.home.clone());
+        setup.knowledge.readable.extend(scratch.objects.clone());
         setup.hooks = Arc::new(hooks);
         setup.sampler = Some(Arc::new(samples));
         setup.diagnostics = None;
         setup.policy.mode = Mode::Ask;
         setup.profile.limits.max_rounds = None;
+        // Files of a call that is not made again come into the copy at its place among the others.
+        setup.profile.parallel = false;
     };
     if let Some(OtherModel { from, .. }) = &options.other {
         let assembled = plan.engine_with(|setup| {

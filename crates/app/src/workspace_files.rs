@@ -3,14 +3,18 @@ use ignore::WalkBuilder;
 use std::path::Path;
 
 /// More files than this are not offered.
-const MAX_FILES: usize = 50_000;
+const MAX_FILES: usize = 500_000;
 
 /// Files that no `.gitignore` names, relative to `workspace`, in the order of their names. Hidden ones and those in hidden
 /// folders come last; what is Git's own is left out.
 pub(crate) fn workspace_files(workspace: &Path) -> Vec<String> {
     let is_wanted = |entry: &ignore::DirEntry| entry.file_name() != ".git";
-    let walk = WalkBuilder::new(workspace).hidden(false).filter_entry(is_wanted).build().flatten();
-    let files = walk.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    let mut walk = WalkBuilder::new(workspace);
+    let walk = walk.hidden(false).require_git(false).filter_entry(is_wanted).build().flatten();
+    let is_file = |entry: &ignore::DirEntry| {
+        entry.file_type().is_some_and(|kind| kind.is_file() || kind.is_symlink() && entry.path().is_file())
+    };
+    let files = walk.filter(is_file);
     let names =
         files.filter_map(|entry| Some(entry.path().strip_prefix(workspace).ok()?.to_str()?.to_owned()));
     let mut names: Vec<String> = names.take(MAX_FILES).collect();

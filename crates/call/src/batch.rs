@@ -114,7 +114,7 @@ fn is_new(call: &PreparedCall, batch: &[PreparedCall]) -> bool {
 fn runs_in_view(round: &Round<'_>, call: &PreparedCall) -> bool {
     let lasts = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.lasting);
     call.checked.as_ref().is_ok_and(|checked| {
-        let judgment = Judgment::of(round.scope, checked);
+        let judgment = Judgment::of(round.scope, &call.call.id, checked);
         judgment.how == Tracking::Staged
             && !checked.effects.iter().any(lasts)
             && !judgment.reaches_out()
@@ -139,7 +139,8 @@ fn is_reader(round: &Round<'_>, call: &PreparedCall) -> bool {
     only_reads(call)
         || call.checked.as_ref().is_ok_and(|checked| {
             checked.tool.is_read_only()
-                && Judgment::of(round.scope, checked).verdict(round.scope, &call.call) == Verdict::Allow
+                && Judgment::of(round.scope, &call.call.id, checked).verdict(round.scope, &call.call)
+                    == Verdict::Allow
         })
 }
 

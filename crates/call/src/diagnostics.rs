@@ -3,7 +3,9 @@
 //! A person sees them in the question about one call. The model reads them once, behind the last result of its reply: a
 //! refactoring in several calls is broken in between, and that is no news.
 use crate::scope::CallScope;
-use haft_core::{Change, DiagnosticsChange, FileEdit, FileKind, FileState, Stage, changed::squash};
+use haft_core::{
+    Change, DiagnosticsChange, FileEdit, FileKind, FileState, Stage, changed::squash, edit_notes,
+};
 use parking_lot::Mutex;
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
@@ -76,6 +78,6 @@ fn told(change: &DiagnosticsChange) -> String {
 const NOTE: &str = "\n[diagnostics by ";
 
 /// Returns `content` of a result without what was added at the end of its reply: another run has another server, or none.
-pub fn without_diagnostics(content: &str) -> &str {
-    content.rfind(NOTE).map_or(content, |at| &content[..at])
+pub fn without_diagnostics(content: &str) -> String {
+    edit_notes(content, |text| text.rfind(NOTE).map_or(text, |at| &text[..at]).to_owned())
 }

@@ -13,8 +13,8 @@ use crate::{
     scope::CallScope,
 };
 use haft_core::{
-    Accepted, Access, Answer, Bulk, CallId, Change, Confinement, Effect, Execution, Host, Network, Reach,
-    Readable, ToolCall, ToolError, Tracking, Verdict, policy::normal,
+    Accepted, Access, Answer, Bulk, CallId, Change, Confinement, Effect, Execution, Host, Mode, Network,
+    Reach, Readable, ToolCall, ToolError, Tracking, Verdict, policy::normal,
 };
 use std::{
     path::{Path, PathBuf},
@@ -36,6 +36,8 @@ pub(crate) struct Judgment {
     reach: Reach,
     /// Whether it can change folders outside of its view.
     writes_elsewhere: bool,
+    /// Whether it is made for a plan: its commands have no network and change nothing outside of their views.
+    is_for_planning: bool,
     /// Whether a command that could be confined is not.
     pub(crate) is_unconfined: bool,
 }
@@ -43,13 +45,19 @@ pub(crate) struct Judgment {
 impl Judgment {
     /// Judges the effects of a call, resolved and by the names that the call has for their files. The folders of the scope
     /// itself may be read.
-    pub(crate) fn of(scope: &CallScope, CheckedCall { tool, effects, names, .. }: &CheckedCall) -> Self {
+    pub(crate) fn of(
+        scope: &CallScope,
+        call: &CallId,
+        CheckedCall { tool, effects, names, .. }: &CheckedCall,
+    ) -> Self {
         let own_folders = scope.own_folders();
         let is_own = |effect: &&Effect| match effect {
             Effect::Read(path) => own_folders.iter().any(|folder| path.starts_with(folder)),
             Effect::Write(_) | Effect::Execute(_) | Effect::Network(_) => false,
         };
-        let (workspace, network) = (&scope.workspace, &scope.access.network);
+        let is_for_planning = is_for_planning(scope, call);
+        let network = if is_for_planning { &Network::Ask } else { &scope.access.network };
+        let workspace = &scope.workspace;
         let how = scope.stage.how(workspace, effects);
         let judged: Vec<Effect> = as_run(effects, how, network).filter(|effect| !is_own(&effect)).collect();
         let spelled: Vec<Effect> =
@@ -58,6 +66,7 @@ impl Judgment {
         let (writes, others): (Vec<Effect>, Vec<Effect>) =
             judged.into_iter().partition(|effect| matches!(effect, Effect::Write(_)));
         let judge = |effects: &[Effect]| scope.permission.judge(effects, workspace);
+        let can_write_elsewhere = how == Tracking::Staged && !is_for_planning;
         let is_confinable =
             |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.confined);
         Self {
@@ -66,7 +75,8 @@ impl Judgment {
             how,
             leaves_files: how == Tracking::Untracked && tool.leaves_files(),
             reach,
-            writes_elsewhere: how == Tracking::Staged && scope.stage.writes_elsewhere(workspace, effects),
+            writes_elsewhere: can_write_elsewhere && scope.stage.writes_elsewhere(workspace, effects),
+            is_for_planning,
             is_unconfined: how == Tracking::Untracked && effects.iter().any(is_confinable),
         }
     }
@@ -116,8 +126,13 @@ impl Judgment {
         confinement: Option<Arc<Confinement>>,
     ) -> Access {
         let confinement = confinement.map(|confinement| match self.reach {
-            Reach::Nothing => confinement,
-            _ => Arc::new(Confinement { reach: self.reach.clone(), ..Arc::unwrap_or_clone(confinement) }),
+            Reach::Nothing if !self.is_for_planning => confinement,
+            _ => {
+                let mut own = Arc::unwrap_or_clone(confinement);
+                own.reach = self.reach.clone();
+                own.writable.retain(|_| !self.is_for_planning);
+                Arc::new(own)
+            }
         });
         let access = Access { confinement, ..scope.access.clone() };
         match scope.interactions.item_of(call) {
@@ -139,6 +154,11 @@ impl Judgment {
             Tracking::Untracked => false,
         }
     }
+}
+
+/// Whether a model makes the call for its plan.
+pub(crate) fn is_for_planning(scope: &CallScope, call: &CallId) -> bool {
+    scope.permission.mode() == Mode::Plan && !scope.interactions.is_typed(call)
 }
 
 /// `effect` on each other path by which the call names its file.

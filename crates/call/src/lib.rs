@@ -26,6 +26,7 @@
 mod again;
 mod ancestors;
 mod approvals;
+mod ask;
 mod attempts;
 mod background;
 mod batch;
@@ -61,6 +62,7 @@ mod undo;
 pub use again::Rehearsal;
 pub use ancestors::{Ancestors, ParentCall};
 pub use approvals::{AnswerTaken, Answered, ApprovalRequest, Approved, Asker, Interactions, Replied};
+pub use ask::{Deltas, add_late_usage, ask};
 pub use attempts::{Attempt, Attempted};
 pub use background::BackgroundCommands;
 pub use batch::{Executed, run_calls};

@@ -1,5 +1,5 @@
 //! Tells the model about hard links of files that a call changed: a changed file becomes a file of its own.
-use haft_core::Change;
+use haft_core::{Change, edit_notes};
 use std::{os::unix::fs::MetadataExt, path::Path};
 
 /// Files that are named; the rest are counted.
@@ -26,5 +26,5 @@ const NOTE: &str = ": now a file of its own; its other names (hard links) are as
 /// Returns `content` of a result without the note: in a copy of the workspace, no file has another name.
 pub fn without_link_note(content: &str) -> String {
     let is_note = |line: &&str| line.starts_with('[') && line.ends_with(NOTE);
-    content.split('\n').filter(|line| !is_note(line)).collect::<Vec<_>>().join("\n")
+    edit_notes(content, |text| text.split('\n').filter(|line| !is_note(line)).collect::<Vec<_>>().join("\n"))
 }

@@ -183,12 +183,20 @@ impl ReadTracker {
         self.0.lock().extend(known);
     }
 
-    /// Refuses to write a file that the model has not read, or that was changed since it did.
-    pub(crate) async fn check(&self, effects: &[Effect], unread: Unread) -> Result<(), ToolError> {
+    /// Refuses to write a file that the model has not read, or that was changed since it did. `quotes`: see
+    /// [`haft_core::Tool::QUOTES_FILES`].
+    pub(crate) async fn check(
+        &self,
+        effects: &[Effect],
+        unread: Unread,
+        quotes: bool,
+    ) -> Result<(), ToolError> {
         let mut known = Vec::new();
         for effect in effects {
             let Effect::Write(path) = effect else { continue };
             match self.0.lock().get(path).cloned() {
+                // The call itself reads what it writes.
+                Some(_) if !quotes && unread != Unread::Refuse && is_read(effects, path) => {}
                 Some(state) => known.push((path.clone(), state)),
                 None if stamp(path).is_none() || may_change(unread, effects, path) => {}
                 None => return Err(refused(path, "it has content that was not read yet")),
@@ -215,9 +223,13 @@ struct Begun<'a> {
 fn may_change(unread: Unread, effects: &[Effect], path: &Path) -> bool {
     match unread {
         Unread::Allow => true,
-        Unread::Edit => effects.iter().any(|effect| matches!(effect, Effect::Read(read) if read == path)),
+        Unread::Edit => is_read(effects, path),
         Unread::Refuse => false,
     }
+}
+
+fn is_read(effects: &[Effect], path: &Path) -> bool {
+    effects.iter().any(|effect| matches!(effect, Effect::Read(read) if read == path))
 }
 
 fn refused(path: &Path, why: &str) -> ToolError {

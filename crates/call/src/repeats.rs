@@ -24,13 +24,15 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// A call of the tool `name`. `None` if it does more than read.
-    pub(crate) fn of(name: &str, arguments: &Value, effects: &[Effect]) -> Option<Self> {
+    /// A call of the tool that calls itself `tool`. `None` if it does more than read.
+    pub(crate) fn of(tool: &str, arguments: &Value, effects: &[Effect]) -> Option<Self> {
         if effects.is_empty() || !effects.iter().all(|effect| matches!(effect, Effect::Read(_))) {
             return None;
         }
         let files = Some(ReadSnapshot::of(effects).files()).filter(|files| files.len() == effects.len());
-        Some(Self { key: format!("{name} {arguments}"), files })
+        let mut arguments = arguments.clone();
+        arguments.sort_all_objects();
+        Some(Self { key: format!("{tool} {arguments}"), files })
     }
 }
 

@@ -106,12 +106,17 @@ impl<'a> CallRun<'a> {
                 .map_err(|error| ToolError { message: cut(&error.message), ..error }),
         };
         let mut result = rules.render.result(&self.call, result);
-        if rules.render.result != Wording::Titled {
-            result.content = cut(&result.content);
+        if let Some(clip) = rules.clip.as_ref().filter(|_| rules.render.result != Wording::Titled) {
+            result.content = rules.render.clipped(&result, clip);
         }
         if let Some(error) = &mut result.error {
             error.message = cut(&error.message);
         }
         result
+    }
+
+    /// Adds a note for the model, which may be empty.
+    pub(crate) fn add_note(&self, result: &mut ToolResult, note: &str) {
+        self.round.scope.rules.render.add_note(result, note);
     }
 }

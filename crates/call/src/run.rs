@@ -16,8 +16,8 @@ use crate::{
     tool::{CallLog, run_tool},
 };
 use haft_core::{
-    Accepted, Change, Effect, Fact, FileRead, Mode, Secrets, ToolError, ToolErrorKind, ToolOutput,
-    ToolResult, Tracking, Verdict, View, loops::warning,
+    Accepted, Change, Effect, Fact, FileRead, Secrets, ToolError, ToolErrorKind, ToolOutput, ToolResult,
+    Tracking, Verdict, View, loops::warning,
 };
 use serde_json::Value;
 use std::{
@@ -56,13 +56,14 @@ impl CallRun<'_> {
             result = ended;
         }
         if round.repeats >= WARN_AFTER_ROUNDS {
-            result.content += &warning(round.repeats);
+            self.add_note(&mut result, &warning(round.repeats));
         }
         if self.is_last {
-            result.content += &self.reply.note(scope, round.cancel).await;
+            self.add_note(&mut result, &self.reply.note(scope, round.cancel).await);
         }
         if let Some(hooked) = hooked {
-            result.content += &hooked.after(scope, &result, round.cancel).await;
+            let note = hooked.after(scope, &result, round.cancel).await;
+            self.add_note(&mut result, &note);
         }
         log.waited(scope.interactions.waited(&self.call.id));
         let duration_ms = log.end(&result);
@@ -88,7 +89,7 @@ impl CallRun<'_> {
             }
             done => done?,
         };
-        done.result.content += &heard.note;
+        self.add_note(&mut done.result, &heard.note);
         Ok(done)
     }
 
@@ -113,17 +114,20 @@ impl CallRun<'_> {
     /// `ask`: why a hook wants an approval.
     async fn run_in_view(&self, checked: CheckedCall, ask: Option<String>) -> Result<Done, Stopped> {
         let scope = self.round.scope;
-        let judgment = Judgment::of(scope, &checked);
+        let judgment = Judgment::of(scope, &self.call.id, &checked);
         let verdict = self.verdict(&checked, &judgment, ask);
         if let Verdict::Deny { reason } = verdict {
             return Err(self.refused(reason).into());
         }
         // What the model has read is of no account for a call that it has not made.
         if !scope.interactions.is_proposed(&self.call.id) {
-            scope.reads.check(&checked.effects, scope.rules.unread).await?;
+            let quotes = checked.tool.quotes_files();
+            scope.reads.check(&checked.effects, scope.rules.unread, quotes).await?;
         }
         let reading = match scope.rules.redundancy {
-            Redundancy::SameTurn => Reading::of(&self.call.name, &checked.arguments, &checked.effects),
+            Redundancy::SameTurn => {
+                Reading::of(&checked.tool.spec().name, &checked.arguments, &checked.effects)
+            }
             Redundancy::Off => None,
         };
         if let Some(output) = reading.as_ref().and_then(|reading| scope.repeats.answer(reading)) {
@@ -197,28 +201,26 @@ impl CallRun<'_> {
         refuse_secret_names(&changes, &scope.access.secrets)?;
         if self.is_for_planning(how) {
             let is_changed = !changes.is_empty() || !view.bulk().paths.is_empty();
-            result.content += if is_changed { DROPPED_NOTE } else { "" };
+            self.add_note(&mut result, if is_changed { DROPPED_NOTE } else { "" });
             return Ok(Done::without_changes(result));
         }
         let accepted = self.judge_changes(&changes, &view.bulk(), how, None).await?;
         let (changes, edits, is_whole) = match accepted {
             Some(accepted) => {
                 let Part { changes, note, edits } = self.part(changes, accepted).await?;
-                result.content += &note;
+                self.add_note(&mut result, &note);
                 (changes, edits, false)
             }
             None => (changes, String::new(), true),
         };
-        result.content += &links::note(&changes, &scope.workspace).unwrap_or_default();
+        self.add_note(&mut result, &links::note(&changes, &scope.workspace).unwrap_or_default());
         // What is not recorded is shown as a summary, and goes only with the whole.
         Ok(Done { result, changes, how, view: Some(view).filter(|_| is_whole), edits })
     }
 
     /// Whether the call is a command of a model that makes a plan: what it did in its view is dropped with the view.
     fn is_for_planning(&self, how: Tracking) -> bool {
-        let scope = self.round.scope;
-        let is_typed = scope.interactions.is_typed(&self.call.id);
-        how == Tracking::Staged && !is_typed && scope.permission.mode() == Mode::Plan
+        how == Tracking::Staged && judgment::is_for_planning(self.round.scope, &self.call.id)
     }
 
     /// The accepted parts of what the call did.

@@ -221,6 +221,12 @@ impl CallScope {
         pass: Pass,
         cancel: &CancellationToken,
     ) -> Settled {
+        if how == Tracking::Declared && pass == Pass::First && changes.len() > 1 {
+            let conflicts = self.conflicts(&changes).await.unwrap_or_default();
+            if !conflicts.is_empty() {
+                return Settled { unsettled: paths(&changes), error: Some(conflict(&conflicts)) };
+            }
+        }
         let (unsettled, error) = match self.settle(&changes, pass, cancel).await {
             Ok(conflicts) if conflicts.is_empty() => (conflicts, None),
             Ok(conflicts) => {

@@ -47,8 +47,8 @@ impl CallRun<'_> {
         };
         let view = Some(view).filter(|_| note.is_none());
         let mut result = with_changes(result.clone(), &changes, &others);
-        result.content += &note.unwrap_or_default();
-        result.content += &links::note(&changes, &self.round.scope.workspace).unwrap_or_default();
+        self.add_note(&mut result, &note.unwrap_or_default());
+        self.add_note(&mut result, &links::note(&changes, &self.round.scope.workspace).unwrap_or_default());
         Ok(Done { result, changes, how: Tracking::Staged, view, edits })
     }
 

@@ -157,7 +157,7 @@ fn check(past: &PastCalls, number: usize) -> Result<(), NotUndone> {
     if !call.changes.is_empty() {
         return Ok(());
     }
-    let ran_untracked = call.how == Some(Tracking::Untracked);
+    let ran_untracked = call.how == Some(Tracking::Untracked) || !call.unrecorded.is_empty();
     Err(if ran_untracked { NotUndone::Untracked(number) } else { NotUndone::NothingChanged(number) })
 }
 
@@ -333,7 +333,8 @@ impl Walk<'_> {
         calls.sort_unstable();
         calls.dedup();
         let taken = calls.iter().filter_map(|number| past.get(*number));
-        let untracked = taken.filter(|call| call.how == Some(Tracking::Untracked));
+        let untracked =
+            taken.filter(|call| call.how == Some(Tracking::Untracked) || !call.unrecorded.is_empty());
         let untracked = untracked.map(|call| call.id.clone()).collect();
         let end = files.end()?;
         let (changes, conflicts, merged) = (end.changes, end.conflicts, end.merged);
@@ -358,12 +359,25 @@ fn command(call: &PastCall, effects: &[Effect], step: &FileStep) -> Later {
         Some(_) if call.has_task || runs().any(|run| run.lasting) => {
             Later::depends("it went on in the background, so it cannot be made again")
         }
-        Some(_) if call.outside => Later::depends("it reached the network, so it is not made again"),
+        Some(_) if call.outside && effects.iter().any(asks_for_network) => {
+            Later::depends("it reached the network, so it is not made again")
+        }
+        Some(_) if call.outside => Later::depends(
+            "it could reach the network or change folders outside of the workspace, so it is not made again",
+        ),
         Some(Tracking::Declared | Tracking::Untracked) => {
             Later::depends("it ran outside of a view, so it is not made again")
         }
         Some(Tracking::Staged) if call.is_part => Later::depends(ONLY_A_PART),
         Some(Tracking::Staged) => Later::Again,
+    }
+}
+
+fn asks_for_network(effect: &Effect) -> bool {
+    match effect {
+        Effect::Network(_) => true,
+        Effect::Execute(execution) => execution.network,
+        Effect::Read(_) | Effect::Write(_) => false,
     }
 }
 

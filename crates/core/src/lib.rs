@@ -12,6 +12,7 @@ pub mod budget;
 pub mod call_form;
 mod conversation;
 mod facts;
+pub mod git_settings;
 mod host;
 pub mod json;
 pub mod memory;
@@ -73,6 +74,7 @@ pub use tool::{
     effect::{Effect, Execution},
     hook::{HOOK_ASKS, HOOK_NOTE, Hooked, Hooks, Moment, NoHooks},
     network::{Network, Reach},
+    notes::edit_notes,
     person::{NoPerson, Person, Question},
     present::Presentation,
     registry::{self, Declared, Registered, Registry},

@@ -189,8 +189,13 @@ impl Policy {
 
     fn judge_as(&self, effects: &[Effect], workspace: &Path, is_gits_own: IsGitsOwn<'_>) -> Verdict {
         let (mut grounds, mut seen) = (Vec::<(MatchedBy<'_>, Vec<&Effect>)>::new(), HashSet::new());
+        let runs = effects.iter().any(|effect| matches!(effect, Effect::Execute(_)));
         for effect in effects.iter().filter(|effect| seen.insert(*effect)) {
-            let ground = self.ground(effect, workspace, is_gits_own);
+            let ground = match effect {
+                // A tool that fetches may do so for a plan; a command with network may do anything there.
+                Effect::Network(_) if runs && self.mode == Mode::Plan => MatchedBy::Closed(self.mode),
+                _ => self.ground(effect, workspace, is_gits_own),
+            };
             match grounds.iter_mut().find(|(known, _)| *known == ground) {
                 Some((_, alike)) => alike.push(effect),
                 None => grounds.push((ground, vec![effect])),

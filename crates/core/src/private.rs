@@ -111,6 +111,25 @@ impl AsOutput for &&Returned<ToolOutput> {
     }
 }
 
+impl AsOutput for &&Returned<()> {
+    fn output(&self) -> Result<ToolOutput, ToolError> {
+        self.take();
+        Ok(ToolOutput::text(NO_OUTPUT))
+    }
+}
+
+/// What a model reads of a function that returns nothing.
+const NO_OUTPUT: &str = "(no output)";
+
+impl<T: AsRef<str>> AsOutput for &&Returned<Option<T>> {
+    fn output(&self) -> Result<ToolOutput, ToolError> {
+        Ok(match self.take() {
+            Some(text) => ToolOutput::text(text.as_ref()),
+            None => ToolOutput::json(&serde_json::Value::Null),
+        })
+    }
+}
+
 /// Second step, second rule: a text stays as it is.
 pub trait AsText {
     /// What the tool hands back.

@@ -313,7 +313,9 @@ impl ProviderError {
                 hint.as_deref()
             }
             Self::Refused { .. } => Some(REFUSED_HINT),
-            Self::ContextTooLong { .. } => Some("take a model with a larger window, or start a new session"),
+            Self::ContextTooLong { .. } => Some(
+                "take a model with a larger window, or start a new session; a local server may be started with a larger one",
+            ),
             Self::Connection { .. } => Some(
                 "see that the server runs and that its address is right; `--base-url` or the configuration names another",
             ),

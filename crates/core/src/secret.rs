@@ -46,6 +46,14 @@ pub fn register(value: &str) {
     registered.drain(..too_many);
 }
 
+/// Like [`register`], for a value that may be a word of everyday texts, such as `development`: only one that looks like
+/// a secret is registered.
+pub fn register_guessed(value: &str) {
+    if is_unlike_words(value.trim()) {
+        register(value);
+    }
+}
+
 /// Whether a variable holds a secret, by its name or by its value.
 pub fn is_secret(name: &str, value: &str) -> bool {
     names::is_secret(name, value) || looks::is_secret(value)

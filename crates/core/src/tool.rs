@@ -7,6 +7,7 @@ pub mod diagnostics;
 pub mod effect;
 pub mod hook;
 pub mod network;
+pub mod notes;
 pub mod person;
 pub mod present;
 pub mod registry;
@@ -62,6 +63,9 @@ pub trait Tool: Send + Sync + 'static {
     /// Whether no call changes a file of the workspace, though no effects say so: it speaks to a person, to the network, or
     /// of the conversation. An undo then warns of nothing that was not recorded.
     const LEAVES_FILES: bool = false;
+    /// Whether the arguments of a call quote files as the model has read them, as those of an edit do. A call is refused if
+    /// such a file was changed since. Other tools that read what they write see it as it is, and so are not refused.
+    const QUOTES_FILES: bool = false;
 
     /// Returns what a call with these arguments would touch, stated before it runs and without looking at files.
     /// Empty: nothing that anyone must be asked about, and not to be repeated after a crash either.
@@ -254,7 +258,11 @@ pub trait AnyTool: Send + Sync {
     fn leaves_files(&self) -> bool {
         false
     }
-    /// Returns whether a call is said to change nothing, wherever it works: such calls run side by side once they are
+    /// See [`Tool::QUOTES_FILES`].
+    fn quotes_files(&self) -> bool {
+        false
+    }
+    /// Returns whether a call claims to change nothing, wherever it works: such calls run in parallel once they are
     /// allowed. What they may do is still for [`AnyTool::effects`] to say.
     fn is_read_only(&self) -> bool {
         false
@@ -302,6 +310,9 @@ impl<T: Tool> AnyTool for Erased<T> {
     }
     fn leaves_files(&self) -> bool {
         T::LEAVES_FILES
+    }
+    fn quotes_files(&self) -> bool {
+        T::QUOTES_FILES
     }
     fn outside(&self, args: Value) -> Value {
         self.tool.outside(args)

@@ -12,7 +12,7 @@ use haft_call::{NotUndone, Rehearsal, UndoPlan, plan_undo};
 use haft_core::{JobSpec, SessionId, UndoCalls, is_gits_own};
 use start::{Above, start};
 use std::{
-    path::Path,
+    path::{Component, Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -81,6 +81,7 @@ impl Engine {
     }
 
     fn begin(&self, agent: &str, above: Above, id: Option<SessionId>) -> Result<Session, EngineError> {
+        self.check_running()?;
         self.check_folders()?;
         let agent = self.agent(agent)?;
         let home = &self.0.setup.home;
@@ -95,6 +96,7 @@ impl Engine {
     /// A session that exists, by its name or the beginning of it. What a crash left half-done is put in order
     /// before the first command is carried out.
     pub fn resume(&self, id: &str, agent: &str) -> Result<Session, EngineError> {
+        self.check_running()?;
         self.check_folders()?;
         let agent = self.agent(agent)?;
         let (id, journal) = self.0.setup.home.open(id)?;
@@ -130,6 +132,7 @@ impl Engine {
     /// and it closes when that process closes it, dies or does not take a command. Contents of changes are read from
     /// the session's folder.
     pub async fn join(&self, id: &str) -> Result<Session, EngineError> {
+        self.check_running()?;
         socket::join(&self.0, id).await
     }
 
@@ -139,6 +142,7 @@ impl Engine {
     /// # Errors
     /// Fails if it cannot be reached now.
     pub async fn attach(&self, id: SessionId, dial: Arc<dyn Dial>) -> Result<Session, EngineError> {
+        self.check_running()?;
         socket::attach(&self.0, id, dial).await
     }
 
@@ -180,13 +184,24 @@ impl Engine {
         })
     }
 
+    /// Checks that sessions can still be opened, as each one does before it begins.
+    ///
+    /// # Errors
+    /// If [`Engine::shut_down`] was called.
+    pub fn check_running(&self) -> Result<(), EngineError> {
+        match self.0.stop.is_cancelled() {
+            true => Err(EngineError::ShutDown),
+            false => Ok(()),
+        }
+    }
+
     /// Checks that sessions can work in the workspace, as each one does before it begins.
     ///
     /// # Errors
     /// If the folder of the sessions is in the workspace, or the workspace in Git's own folder.
     pub fn check_folders(&self) -> Result<(), EngineError> {
         let Setup { home, workspace, .. } = &self.0.setup;
-        if home.0.starts_with(workspace) {
+        if real(&home.0).starts_with(real(workspace)) {
             return Err(EngineError::HomeInWorkspace { home: home.0.clone(), workspace: workspace.clone() });
         }
         match is_in_git(workspace) {
@@ -196,7 +211,20 @@ impl Engine {
     }
 }
 
-/// Whether a folder belongs to a repository's `.git`, and is no working tree that lies there.
+/// `path` with links followed, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    let mut real = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(real.pop()),
+            part => real.push(part),
+        }
+        real = real.canonicalize().unwrap_or(real);
+    }
+    real
+}
+
+/// Whether a folder belongs to a repository's `.git`, and is no working tree that is there.
 fn is_in_git(folder: &Path) -> bool {
     let within = folder.ancestors().take_while(|folder| !folder.join(".git").exists());
     within.filter_map(Path::file_name).any(|name| is_gits_own(&Path::new(name).join("config")))

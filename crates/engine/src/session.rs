@@ -29,12 +29,12 @@ use mailbox::{CommandTicket, SessionMessage};
 use remote::Remote;
 use responder::{Answering, Responder};
 use std::{
-    io,
+    fmt, io,
     path::{Path, PathBuf},
     pin::pin,
     sync::{Arc, Weak},
 };
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 /// A handle: send commands, watch events. When the last handle is gone, the session ends after its turn; until then
 /// [`Engine::open`](crate::Engine::open) gives another one.
@@ -42,6 +42,8 @@ use tokio::sync::mpsc;
 pub struct Session {
     pub(crate) id: SessionId,
     pub(crate) mailbox: mpsc::UnboundedSender<SessionMessage>,
+    /// Counts this handle.
+    pub(crate) _counted: watch::Receiver<()>,
     pub(crate) journal: Journal,
     pub(crate) stage: Arc<dyn Stage>,
     pub(crate) permission: Permission,
@@ -50,6 +52,12 @@ pub struct Session {
     pub(crate) remote: Option<Arc<Remote>>,
     /// Background commands of the process that has the session open.
     pub(crate) background: Weak<BackgroundCommands>,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("id", &self.id).finish_non_exhaustive()
+    }
 }
 
 /// The session is closed and reads no commands any more.
@@ -123,13 +131,16 @@ impl Session {
     /// Everything recorded since `from`, then everything that happens, until the session closes. While code has this stream,
     /// what calls ask waits for its answer: [`Session::send`] gives it.
     pub fn events(&self, from: Seq) -> impl Stream<Item = Event> + Send + 'static {
-        self.journal.follow(from)
+        let listener = self.responder.listen();
+        self.journal.follow(from).inspect(move |_| {
+            let _for_as_long_as_the_stream = &listener;
+        })
     }
 
     /// Waits until the question of `call` in the entry `asked` is answered or withdrawn: another front-end may answer
     /// before this one.
     pub async fn settled(&self, call: &CallId, asked: Seq) {
-        let mut events = pin!(self.events(Seq(asked.0 + 1)));
+        let mut events = pin!(self.journal.follow(Seq(asked.0 + 1)));
         while let Some(event) = events.next().await {
             let Event::Recorded(entry) = event else { continue };
             match &entry.fact {
@@ -151,7 +162,7 @@ impl Session {
     /// such undo, or another process has the session open.
     pub async fn finished_rewind(&self) -> Option<Arc<Entry>> {
         let begun = self.journal.interrupted()?;
-        let mut events = pin!(self.events(Seq(begun.0 + 1)));
+        let mut events = pin!(self.journal.follow(Seq(begun.0 + 1)));
         while let Some(event) = events.next().await {
             if let Event::Recorded(entry) = event
                 && matches!(entry.fact, Fact::Rewound { .. })

@@ -6,7 +6,7 @@ use crate::{
         mailbox::CommandTicket,
         mailbox::SessionMessage,
         queue::{PromptQueue, Queued},
-        responder::{AnsweredBy, answer_all},
+        responder::{Answering, answer_all},
     },
     setup::checked_root,
     socket::SessionSocket,
@@ -19,7 +19,7 @@ use haft_core::{
     SessionOpened, ToolCall, UndoCalls, Update, outbox, undo,
 };
 use serde_json::Value;
-use std::{collections::VecDeque, panic::AssertUnwindSafe, path::Path};
+use std::{collections::VecDeque, panic::AssertUnwindSafe, path::Path, sync::Arc};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -28,6 +28,10 @@ pub(crate) struct Task {
     pub(crate) session: SessionContext,
     pub(crate) log: Log,
     pub(crate) mailbox: mpsc::UnboundedReceiver<SessionMessage>,
+    /// Its other end: while the task works, other code can have a handle made.
+    pub(crate) _kept_open: mpsc::UnboundedSender<SessionMessage>,
+    /// Counts the handles.
+    pub(crate) handles: watch::Sender<()>,
     pub(crate) stop: CancellationToken,
     /// Commands that came in the middle of a turn and have to wait for its end.
     pub(crate) later: VecDeque<(Command, CommandTicket)>,
@@ -36,7 +40,7 @@ pub(crate) struct Task {
     /// Says in the session's folder that this process has it open.
     pub(crate) ownership: Ownership,
     /// The program's answers in place of a person.
-    pub(crate) answering: watch::Receiver<AnsweredBy>,
+    pub(crate) answering: Arc<Answering>,
 }
 
 /// What makes a call in place of the model.
@@ -141,13 +145,15 @@ impl Task {
     pub(crate) async fn run(mut self) {
         let (socket, journal) = (self.socket.take(), self.log.journal.clone());
         let interactions = self.session.calls.interactions.clone();
-        let answering = answer_all(journal.clone(), interactions, self.answering.clone());
+        let (answering, handles) = (self.answering.clone(), self.handles.clone());
+        let answering = answer_all(&journal, &interactions, &answering, &handles);
         let serving = async {
             // Followers must be told of a panic, too.
             let ended = tokio::select! {
                 ended = AssertUnwindSafe(self.serve()).catch_unwind() => ended,
                 never = answering => match never {},
             };
+            self.session.shared.live.end(&self.session.calls.session);
             journal.close(match ended {
                 Ok(ended) => ended.err().map(|error| worded(&error, &self.session)),
                 Err(panic) => Some(format!("a fault in the program: {}", last_words(&*panic))),
@@ -176,13 +182,21 @@ impl Task {
             let message = tokio::select! {
                 biased;
                 () = stop.cancelled() => return Ok(()),
-                message = self.mailbox.recv() => message,
+                Some(message) = self.mailbox.recv() => message,
+                () = self.handles.closed() => {
+                    if !self.session.shared.live.end_unless_held(&self.session.calls.session) {
+                        continue;
+                    }
+                    // What came before the last handle was gone.
+                    let Ok(message) = self.mailbox.try_recv() else { return Ok(()) };
+                    self.session.shared.live.go_on(&self.session.calls.session);
+                    message
+                }
             };
             match message {
-                None => return Ok(()),
-                Some(SessionMessage::Command(command, ticket)) => self.follow_up(command, ticket).await?,
-                Some(SessionMessage::Job(ended)) => self.task_ended(ended).await?,
-                Some(SessionMessage::Forget { read }) => self.session.forget(read),
+                SessionMessage::Command(command, ticket) => self.follow_up(command, ticket).await?,
+                SessionMessage::Job(ended) => self.task_ended(ended).await?,
+                SessionMessage::Forget { read } => self.session.forget(read),
             }
             self.catch_up().await?;
         }

@@ -55,7 +55,7 @@ use self::{
 };
 use crate::{
     journal::Journal,
-    session::{mailbox::CommandId, mailbox::SessionMessage},
+    session::{mailbox::CommandId, mailbox::SessionMessage, responder::Answering},
 };
 use futures::{StreamExt, stream::FuturesUnordered};
 use haft_call::Permission;
@@ -72,6 +72,7 @@ use std::{
         },
     },
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 use tokio::{
@@ -154,6 +155,7 @@ pub(crate) struct SessionSocket {
     /// Clients keep no session open.
     mailbox: mpsc::WeakUnboundedSender<SessionMessage>,
     permission: Permission,
+    answering: Arc<Answering>,
 }
 
 impl SessionSocket {
@@ -164,13 +166,15 @@ impl SessionSocket {
         journal: &Journal,
         mailbox: &mpsc::UnboundedSender<SessionMessage>,
         permission: &Permission,
+        answering: &Arc<Answering>,
     ) -> Option<Self> {
         let path = folder.join(FILE_NAME);
         match listen(folder, &path) {
             Ok((listener, owner)) => {
                 let (journal, mailbox, permission) =
                     (journal.clone(), mailbox.downgrade(), permission.clone());
-                Some(Self { listener, path, owner, journal, mailbox, permission })
+                let answering = answering.clone();
+                Some(Self { listener, path, owner, journal, mailbox, permission, answering })
             }
             Err(error) => {
                 tracing::warn!(path = %path.display(), %error, "no other process can join this session");
@@ -200,6 +204,8 @@ impl SessionSocket {
     }
 
     async fn receive(&self, stream: UnixStream) {
+        // The user of the other process may answer.
+        let _listener = self.answering.listen();
         let client = Peer::of(&stream, self.owner).map(Client::Process);
         let owned = Owned { journal: &self.journal, mailbox: &self.mailbox, permission: &self.permission };
         let (reader, writer) = stream.into_split();

@@ -35,6 +35,10 @@ use haft_core::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+/// Tokens of a reply to a request that was refused as too long and cannot be shortened: some servers count the longest
+/// reply that a request allows.
+const SHORT_REPLY_TOKENS: u32 = 1_024;
+
 /// A turn from the fact that opens it; the last reply of a prompt's turn must match `schema`. A prompt that is denied ends it
 /// before the model reads it.
 pub(crate) async fn open_turn(
@@ -314,11 +318,13 @@ async fn ask_model(
     // What the model has read must not be forgotten in a power cut.
     log.journal.sync().await?;
     tracing::debug!("Agent iteration {}", log.transcript.rounds() + 1);
-    let mut said = ask::ask_once(log, session, cancel).await?;
-    if matches!(said, Err(NoReply::Failed { error: ProviderError::ContextTooLong { .. }, .. }))
-        && shrink(log, session, &window, cancel).await?
-    {
-        said = ask::ask_once(log, session, cancel).await?;
+    let mut said = ask::ask_once(log, session, None, cancel).await?;
+    if matches!(said, Err(NoReply::Failed { error: ProviderError::ContextTooLong { .. }, .. })) {
+        let is_smaller = shrink(log, session, &window, cancel).await?;
+        let most = Some(SHORT_REPLY_TOKENS).filter(|_| !is_smaller);
+        if is_smaller || ask::allows_longer_reply(log, session, SHORT_REPLY_TOKENS) {
+            said = ask::ask_once(log, session, most, cancel).await?;
+        }
     }
     let fact = match said {
         Ok(fact) => fact,

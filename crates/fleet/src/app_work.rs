@@ -37,7 +37,8 @@ impl Work for AppWork {
     fn work(&self, begun: Begun) -> BoxFuture<'static, Ended> {
         // Sessions of an attempt are in a folder of its own.
         let app = self.app.clone().with_home(&begun.home);
-        let start = begun.start.clone().map(|commit| BaseCommit { commit, branch: Some(base(&begun)) });
+        // What the work is compared with is the commit for every attempt: a later one knows no branch that the job began with.
+        let start = begun.start.clone().map(|commit| BaseCommit { branch: Some(commit.clone()), commit });
         let (workspace, start) = (Some(begun.tree.clone()), start.map(Box::new));
         let spec = SessionSpec { workspace, start, ..self.spec.clone() };
         async move {
@@ -48,13 +49,8 @@ impl Work for AppWork {
     }
 }
 
-/// What the job's branch is compared with, for people.
-fn base(begun: &Begun) -> String {
-    begun.job.base.clone().unwrap_or_else(|| "HEAD".to_owned())
-}
-
 async fn attempt(app: &App, spec: &SessionSpec, begun: Begun) -> Result<Ended, Failure> {
-    let Begun { job: queued, home, hidden, writer, live, commands, cancelled, leave, .. } = begun;
+    let Begun { job: queued, home, objects, hidden, writer, live, commands, cancelled, leave, .. } = begun;
     let entries = home.peek(&queued.id.0)?;
     if let Some(conclusion) = concluded_before(&entries, queued.attempt) {
         return Ok(Ended::Concluded(conclusion));
@@ -65,6 +61,7 @@ async fn attempt(app: &App, spec: &SessionSpec, begun: Begun) -> Result<Ended, F
         let stage = (setup.stages)(&setup.home.contents(&queued.id));
         redone = replay_changes(&*stage, &setup.workspace, &entries);
         setup.replicas = Some(writer.replicas());
+        setup.knowledge.readable.extend(objects);
         setup.access = std::mem::take(&mut setup.access).hiding(hidden);
         if let Some(left) = queued.left_usd {
             let usd = &mut setup.profile.limits.budget.usd;

@@ -5,7 +5,10 @@
 //! settled, and only to the commit that the database names: so a worker that lost its lease moves nothing that counts.
 use crate::{error::FleetError, queue::Branch, writer::CommitUploader};
 use futures::{FutureExt, future::BoxFuture};
-use haft_core::SessionId;
+use haft_core::{
+    SessionId,
+    git_settings::{FIXED_SETTINGS, options},
+};
 use parking_lot::Mutex;
 use std::{
     ffi::{OsStr, OsString},
@@ -229,6 +232,11 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// The folder of the mirror's objects, links followed.
+    pub(crate) fn shared_objects(&self) -> Option<PathBuf> {
+        self.repository.mirror.join("objects").canonicalize().ok()
+    }
+
     /// The commit that it began with.
     pub fn begun(&self) -> &str {
         &self.begun
@@ -305,9 +313,7 @@ fn run_with(
         ("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh"),
     ]);
     command.envs(objects.map(|objects| ("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(objects))));
-    let off = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "submodule.recurse=false", "gc.auto=0"];
-    command.args(off.iter().flat_map(|setting| ["-c", setting]));
-    command.args(["-c", "maintenance.auto=false", "-c", "safe.directory=*"]).args(&words);
+    command.args(options(FIXED_SETTINGS)).args(["-c", "safe.directory=*"]).args(&words);
     folder.map(|folder| command.current_dir(folder));
     let action =
         || format!("run `git {}`", words.first().map(|word| word.to_string_lossy()).unwrap_or_default());

@@ -84,7 +84,9 @@ pub struct Begun {
     pub home: Home,
     /// Where its files lie.
     pub tree: PathBuf,
-    /// The commit that the job begins with; none without a repository.
+    /// Where its repository takes objects from, which the worker shares between jobs.
+    pub objects: Option<PathBuf>,
+    /// The commit that the job begins with; `None` without a repository.
     pub start: Option<String>,
     /// The values of the queue's secrets, which setup commands may have left in files: no output shows them.
     pub hidden: Vec<String>,

@@ -3,15 +3,14 @@ use haft::app::{App, Failure, SessionSpec, export::ExportFormat, jobs::JobReques
 use std::{env, fs};
 
 #[tokio::main]
-async fn main() -> Result<(), Failure> {
-    let folder = tempfile::tempdir()?;
+async fn main() -> haft::Result<()> {
+    let folder = tempfile::tempdir().map_err(Failure::from)?;
     let app = set_up(&folder)?;
     let work = folder.path().join("work");
     let spec = SessionSpec { workspace: Some(work.clone()), ..SessionSpec::default() };
 
     let opened = app.open(&spec).await?;
-    let report =
-        opened.session.prompt("Say hello").await.map_err(|error| Failure::failed(error.to_string()))?;
+    let report = opened.session.prompt("Say hello").await?;
     assert_eq!(report.text, "Hello!");
     opened.engine.shut_down().await;
 

@@ -4,6 +4,7 @@ use crate::mcp_servers;
 use crate::{Error, Haft, IntoTool, Result, environment::Environment};
 use haft_core::{
     Answer, Hooks, Limits, Mode, NoHooks, Policy, Price, Provider, Question, Registry, ToolSource,
+    schema::nearest,
 };
 use haft_dialects::Dialect;
 use haft_engine::{Agent, Approval, Engine, Profile, Responder, Setup};
@@ -275,12 +276,13 @@ impl Builder {
             return Err(error.with_hint("leave `window` out if it is not known"));
         }
         names_differ(&self.agents)?;
+        self.has_tools_of_agents()?;
         self.policy.mode = self.mode.unwrap_or(self.policy.mode);
         let environment = Arc::new(Environment::read());
         let workspace = folder_to_work_in(self.workspace.as_deref().unwrap_or(Path::new(".")))?;
         let model = self.open_model(&environment).await?;
         let (models, access) = (self.models(&environment), environment.access(&self.keys(&environment)));
-        let (home, stages) = self.place.open(&environment, self.commands)?;
+        let (home, stages) = self.place.open(&environment, self.commands, &workspace)?;
         let mut profile = self.profile.unwrap_or_else(Profile::standard);
         profile.limits = self.limits.unwrap_or(profile.limits);
         if profile.limits.budget.usd.is_some() && model.price.is_none() {
@@ -318,7 +320,30 @@ impl Builder {
             replicas: None,
             observer: None,
         });
+        engine.check_folders()?;
         Ok(Haft { engine, agent: AGENT_NAME.into(), responder: self.responder })
+    }
+
+    /// Checks that each tool that an agent names is there, unless a source may still bring it.
+    fn has_tools_of_agents(&self) -> Result<()> {
+        #[cfg(feature = "mcp")]
+        let has_servers = !self.servers.is_empty();
+        #[cfg(not(feature = "mcp"))]
+        let has_servers = false;
+        if has_servers || !self.sources.is_empty() {
+            return Ok(());
+        }
+        for Agent { name, tools, .. } in &self.agents {
+            let Some(missing) = tools.iter().flatten().find(|tool| !self.tools.contains(tool)) else {
+                continue;
+            };
+            let known: Vec<&str> = self.tools.names().collect();
+            let near = nearest(missing, &known).map(|near| format!("did you mean `{near}`? "));
+            let hint = format!("{}`tool` and `tools` add it", near.unwrap_or_default());
+            let message = format!("cannot add the agent `{name}`: there is no tool `{missing}`");
+            return Err(Error::new(message).with_hint(hint));
+        }
+        Ok(())
     }
 }
 
@@ -326,6 +351,9 @@ impl Builder {
 fn names_differ(agents: &[Agent]) -> Result<()> {
     let mut taken = vec![AGENT_NAME];
     for Agent { name, .. } in agents {
+        if name.is_empty() {
+            return Err(Error::new("cannot add an agent without a name").with_hint("set its `name`"));
+        }
         if taken.contains(&name.as_str()) {
             let error =
                 Error::new(format!("cannot add the agent `{name}`: there is another one of this name"));

@@ -1,7 +1,7 @@
 //! [`CallContext`]: where calls without a session run, and what they may touch.
 use crate::{Channel, Policy, SessionId, TaskId, ToolResult, Validation};
 use haft_call::BackgroundCommands;
-use haft_core::{ErrorWording, Fact, Limits, Render};
+use haft_core::{Clip, ErrorWording, Fact, Limits, Render};
 use std::{
     fmt,
     path::PathBuf,
@@ -23,6 +23,8 @@ pub struct CallContext {
     pub(crate) policy: Policy,
     pub(crate) validation: Validation,
     pub(crate) call_seconds: u64,
+    /// The longest result; `None` for no limit.
+    pub(crate) clip: Option<Clip>,
     pub(crate) background: Option<Arc<BackgroundCommands>>,
     /// Where contents and long output lie.
     pub(crate) folder: Arc<OnceLock<Result<TempDir, String>>>,
@@ -41,6 +43,7 @@ impl CallContext {
             policy: Policy::default(),
             validation: Validation::default(),
             call_seconds: Limits::default().call_seconds,
+            clip: None,
             background: None,
             folder: Arc::default(),
         }

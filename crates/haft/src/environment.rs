@@ -33,7 +33,7 @@ impl Environment {
         let data = self.get("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         let data = data.or_else(|| person().map(|home| home.join(".local/share")));
         let home = self.get("HAFT_HOME").map(PathBuf::from).or_else(|| data.map(|data| data.join("haft")));
-        home.ok_or_else(|| {
+        home.and_then(|home| std::path::absolute(home).ok()).ok_or_else(|| {
             Error::new("there is no place for sessions: you have no home folder").with_hint(
                 "set HOME or HAFT_HOME, name a folder with `home`, or keep nothing with `in_memory`",
             )
@@ -50,3 +50,15 @@ impl Environment {
 
 /// Names the call for which this process was itself started: what it starts belongs to that call, too.
 const CALL_VARIABLE: &str = "HAFT_CALL";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_for_sessions_does_not_move_with_the_current_folder() {
+        let home = |value: &str| Environment([("HAFT_HOME".to_owned(), value.to_owned())].into()).home();
+        assert_eq!(home("/h").ok(), Some("/h".into()));
+        assert_eq!(home("own").ok(), std::env::current_dir().ok().map(|folder| folder.join("own")));
+    }
+}

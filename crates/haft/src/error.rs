@@ -73,6 +73,7 @@ impl From<EngineError> for Error {
             }
             EngineError::WorkspaceInGit(_) => Some("choose another folder with `workspace`"),
             EngineError::NoSuchAgent { .. } => Some("add it with `agent`"),
+            EngineError::ShutDown => Some("`Haft::close` was called: build another `Haft`"),
             EngineError::NoModel { .. }
             | EngineError::NotOpen(_)
             | EngineError::NotJoined { .. }
@@ -100,5 +101,16 @@ impl From<TurnError> for Error {
         | TurnError::Failed { report, .. }
         | TurnError::NoAnswer { report, .. }) = error;
         Self(Box::new(Inner { message, hint, source: None, report: Some(report) }))
+    }
+}
+
+#[cfg(feature = "app")]
+impl From<haft_app::Failure> for Error {
+    fn from(failure: haft_app::Failure) -> Self {
+        let told = Self::new(failure.message);
+        match failure.hint {
+            Some(hint) => told.with_hint(hint),
+            None => told,
+        }
     }
 }

@@ -37,6 +37,7 @@ impl<'a> Runner<'a> {
             unread: Unread::Allow,
             render: wording(),
             call_seconds: context.call_seconds,
+            clip: context.clip,
             ..CallRules::default()
         };
         let (session, agent): (SessionId, String) = (context.session.clone(), context.agent.clone());

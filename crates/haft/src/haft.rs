@@ -1,7 +1,8 @@
 //! [`Haft`]: an agent that is ready to work: it opens sessions.
 use crate::{Error, Result};
 use haft_core::{Seq, SessionSetup};
-use haft_engine::{Engine, EngineError, Responder, Session};
+use haft_engine::{Engine, EngineError, Responder, Session, Setup};
+use std::fmt;
 use tokio::runtime::Handle;
 
 /// An agent that is ready to work. Cheap to clone.
@@ -13,6 +14,15 @@ pub struct Haft {
     pub(crate) engine: Engine,
     pub(crate) agent: String,
     pub(crate) responder: Responder,
+}
+
+impl fmt::Debug for Haft {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Setup { workspace, home, model, .. } = self.engine.setup();
+        let mut told = f.debug_struct("Haft");
+        told.field("model", &model.spec).field("workspace", workspace).field("home", &home.0);
+        told.finish_non_exhaustive()
+    }
 }
 
 impl Haft {
@@ -124,6 +134,7 @@ impl Haft {
     /// # Errors
     /// Fails as [`Haft::resume`] does, and where there is no entry `at`, or a call has no result there yet.
     pub async fn fork(&self, id: &str, at: Option<Seq>) -> Result<Session> {
+        self.engine.check_running()?;
         let agent = self.recorded_agent(id)?;
         self.check_workspace(id)?;
         let forked = self.engine.setup().home.fork(id, at).map_err(EngineError::from)?;

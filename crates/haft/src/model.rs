@@ -3,7 +3,8 @@ use crate::{Error, Result, environment::Environment};
 use haft_core::schema::nearest;
 use haft_engine::Model;
 use haft_providers::{
-    Card, Connection, Key, Missing, Retry, SignIn, Vendor, card, connect, served_window, vendor, vendors,
+    Card, Connection, Key, Loading, Missing, Retry, SignIn, Vendor, card, connect, served_window, vendor,
+    vendors,
 };
 use std::sync::Arc;
 
@@ -25,6 +26,11 @@ pub(crate) fn keys(way: &Endpoint, environment: &Environment) -> Vec<String> {
 /// Does not connect yet, but checks all that can be checked here.
 pub(crate) fn open(spec: &str, way: &Endpoint, environment: &Environment) -> Result<Model> {
     let (vendor, name) = named(spec)?;
+    if way.key.as_ref().is_some_and(|key| key.trim().is_empty()) {
+        let hint = vendor.key_variable.map(|variable| format!("leave `key` out to use {variable}"));
+        return Err(Error::new(format!("cannot ask `{spec}`: the key is empty"))
+            .with_hint(hint.unwrap_or_else(|| "leave `key` out".into())));
+    }
     let connection = connection(vendor, way, environment);
     if vendor.sign_in.is_some() {
         let failed =
@@ -51,7 +57,7 @@ pub(crate) async fn measured(model: Model, way: &Endpoint, environment: &Environ
     let found = named(&model.spec).ok().filter(|(vendor, _)| vendor.local && model.window.is_none());
     let Some((vendor, _)) = found else { return model };
     let connection = connection(vendor, way, environment);
-    Model { window: served_window(vendor, &connection, &model.name).await, ..model }
+    Model { window: served_window(vendor, &connection, &model.name, Loading::Allowed).await, ..model }
 }
 
 fn named(spec: &str) -> Result<(&'static Vendor, &str)> {

@@ -5,7 +5,11 @@ use haft_dialects::{DIALECTS, Dialect, dialect};
 use haft_engine::{Home, Model, Models, Profile, Stages};
 use haft_stage::{CommandAccess, LocalStage};
 use haft_text_calls::{LeadingThoughts, TextToolCalls};
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use tempfile::TempDir;
 
 impl Place {
     /// The folder of sessions, and how each of them keeps its contents there.
@@ -13,14 +17,13 @@ impl Place {
         self,
         environment: &Environment,
         commands: Option<CommandAccess>,
+        workspace: &Path,
     ) -> Result<(Home, Stages)> {
         let (home, kept) = match self {
             Self::Person => (environment.home()?, None),
             Self::Folder(folder) => (absolute(&folder)?, None),
             Self::Memory => {
-                let folder = tempfile::Builder::new().prefix("haft-").tempdir().map_err(|error| {
-                    Error::new(format!("cannot make a folder for sessions in memory: {error}"))
-                })?;
+                let folder = temporary(workspace)?;
                 (folder.path().to_owned(), Some(folder))
             }
         };
@@ -38,8 +41,27 @@ impl Place {
     }
 }
 
+/// A temporary folder outside of `workspace`, which may be the folder for temporary files itself.
+fn temporary(workspace: &Path) -> Result<TempDir> {
+    let holds = |folder: &PathBuf| folder.canonicalize().is_ok_and(|folder| folder.starts_with(workspace));
+    let folders = [std::env::temp_dir(), "/var/tmp".into(), "/dev/shm".into()];
+    let folder = folders.into_iter().find(|folder| folder.is_dir() && !holds(folder)).ok_or_else(|| {
+        Error::new(format!(
+            "cannot keep sessions in memory: all folders for temporary files are in the workspace `{}`",
+            workspace.display()
+        ))
+        .with_hint("name a folder outside of it with `home`, or a smaller workspace with `workspace`")
+    })?;
+    let made = tempfile::Builder::new().prefix("haft-").tempdir_in(&folder);
+    made.map_err(|error| {
+        let place = folder.display();
+        Error::new(format!("cannot make a folder for sessions in memory in `{place}`: {error}"))
+            .with_hint("name another folder with `home`")
+    })
+}
+
 /// Relative to the current folder, links followed as far as the path exists: the workspace is compared with it.
-fn absolute(folder: &Path) -> Result<std::path::PathBuf> {
+fn absolute(folder: &Path) -> Result<PathBuf> {
     let failed = |error: std::io::Error| {
         Error::new(format!("cannot keep sessions in `{}`: {error}", folder.display()))
             .with_hint("name another folder with `home`")

@@ -1,9 +1,10 @@
 //! [`ToolLoop`]: the loop alone, over messages of the caller's own: ask the model, run its calls, ask again.
 use crate::{CallContext, Error, Result, SharedRegistry, execute::Runner};
 use futures::StreamExt;
+use haft_call::add_late_usage;
 use haft_core::{
-    Channel, Limits, Message, Part, Policy, Provider, ProviderError, Registry, Reply, Request, ToolCall,
-    Usage, text_of,
+    Channel, Clip, Delta, Limits, Message, ModelFault, Part, Policy, Provider, ProviderError, Registry,
+    Reply, Request, StopReason, ToolCall, Usage, text_of,
 };
 use serde_json::{Map, Value};
 use std::{fmt, path::PathBuf, sync::Arc};
@@ -30,6 +31,8 @@ pub struct ToolLoop {
     pub workspace: PathBuf,
     /// Seconds that a call may take; 0 for no limit.
     pub call_seconds: u64,
+    /// The longest result that the model is given; `None` for no limit.
+    pub clip: Option<Clip>,
 }
 
 impl ToolLoop {
@@ -45,6 +48,7 @@ impl ToolLoop {
             policy: Policy::default(),
             workspace: PathBuf::from("."),
             call_seconds: Limits::default().call_seconds,
+            clip: Some(Clip::default()),
         }
     }
 }
@@ -170,13 +174,14 @@ impl Run<'_> {
         let config = self.config;
         let context = CallContext::new("loop", "", &config.model).channel(channel);
         let context = context.workspace(&config.workspace).policy(config.policy.clone());
-        let context = context.call_seconds(config.call_seconds);
+        let context = CallContext { clip: config.clip, ..context.call_seconds(config.call_seconds) };
         let runner = Runner::new(&context)?;
         while self.iterations < config.max_iterations {
             let tools = config.tools.snapshot();
             let reply = ask(config, &tools, &self.system, &self.messages).await?;
             self.iterations += 1;
             self.usage += reply.usage();
+            check_answer(&reply)?;
             let parts = reply.into_parts();
             self.content = text_of(&parts);
             let calls: Vec<ToolCall> = parts.iter().filter_map(Part::as_call).cloned().collect();
@@ -199,7 +204,7 @@ impl Run<'_> {
 
 /// Asks the model and collects one whole reply.
 async fn ask(config: &ToolLoop, tools: &Registry, system: &str, messages: &[Arc<Message>]) -> Result<Reply> {
-    let mut deltas = config.provider.stream(Request {
+    let request = Request {
         model: config.model.clone(),
         system: system.to_owned(),
         messages: messages.to_vec(),
@@ -208,12 +213,17 @@ async fn ask(config: &ToolLoop, tools: &Registry, system: &str, messages: &[Arc<
         form: None,
         answer: None,
         options: config.options.clone(),
-    });
-    let (mut reply, mut is_whole) = (Reply::default(), false);
+    };
+    let mut deltas = haft_call::ask(&*config.provider, request);
+    let mut reply = Reply::default();
     while let Some(delta) = deltas.next().await {
         let delta = delta.map_err(|error| failed(&config.model, error))?;
-        is_whole = matches!(delta, haft_core::Delta::Stop(_));
+        let is_whole = matches!(delta, Delta::Stop(_));
         reply.push(delta);
+        if is_whole {
+            add_late_usage(&mut deltas, &mut reply).await;
+            return Ok(reply);
+        }
         if reply.is_too_large() {
             return Err(Error::new(format!(
                 "`{}` did not come to an end: its reply grew too large",
@@ -221,9 +231,21 @@ async fn ask(config: &ToolLoop, tools: &Registry, system: &str, messages: &[Arc<
             )));
         }
     }
-    match is_whole {
-        true => Ok(reply),
-        false => Err(Error::new(format!("the reply of `{}` broke off", config.model)).with_hint("ask again")),
+    Err(Error::new(format!("the reply of `{}` broke off", config.model)).with_hint("ask again"))
+}
+
+/// A reply with neither words nor calls is an error, as in a session.
+fn check_answer(reply: &Reply) -> Result<()> {
+    if !reply.is_no_answer() {
+        return Ok(());
+    }
+    match reply.stop() {
+        StopReason::Refusal => {
+            let message =
+                format!("the model {}: its vendor's content policy", ModelFault::Refused.sentence());
+            Err(Error::new(message).with_hint("say it in other words, or ask another model"))
+        }
+        _ => Err(Error::new("the model answered nothing").with_hint("ask again, or take another model")),
     }
 }
 

@@ -129,10 +129,13 @@ fn effects(declaration: &Declaration, home: &Path) -> TokenStream {
 
 fn run(function: &ItemFn, declaration: &Declaration, home: &Path) -> TokenStream {
     let name = &function.sig.ident;
-    let given = parameters(declaration).map(|parameter| &parameter.name);
+    let given = parameters(declaration).map(|parameter| {
+        let (field, bound) = (&parameter.name, bound(&parameter.name));
+        quote! { #field: #bound }
+    });
     let passed = declaration.inputs.iter().map(|input| match input {
         Input::Context => quote! { __haft_context },
-        Input::Parameter(parameter) => parameter.name.to_token_stream(),
+        Input::Parameter(parameter) => bound(&parameter.name).into_token_stream(),
     });
     let waited = function.sig.asyncness.as_ref().map(|_| quote! { .await });
     // An error about what is returned points at the type that says so.
@@ -169,4 +172,9 @@ fn run(function: &ItemFn, declaration: &Declaration, home: &Path) -> TokenStream
             #body
         }
     }
+}
+
+/// The variable for a parameter: a parameter may have the name of the function, which is called with it.
+fn bound(parameter: &Ident) -> Ident {
+    Ident::new(&format!("__haft_argument_{}", parameter.unraw()), parameter.span())
 }

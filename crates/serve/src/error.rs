@@ -195,7 +195,7 @@ impl From<EngineError> for ApiError {
             EngineError::NoModel { .. }
             | EngineError::HomeInWorkspace { .. }
             | EngineError::WorkspaceInGit(_) => Self::wrong(error.to_string()),
-            EngineError::NotAttached { .. } => Self::failed(error.to_string()),
+            EngineError::NotAttached { .. } | EngineError::ShutDown => Self::failed(error.to_string()),
             EngineError::NotOpen(_) | EngineError::NotJoined { .. } => Self::conflict(error.to_string())
                 .suggest("end the other `haft` that has it open, or start a new session"),
         }

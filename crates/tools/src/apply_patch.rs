@@ -48,6 +48,7 @@ impl Tool for ApplyPatch {
         parameters: &[("patch", &["input", "patchText", "patch_text", "patch_content", "diff", "content"])],
     };
     type Args = Args;
+    const QUOTES_FILES: bool = true;
 
     /// `None` if the patch cannot be read: such a call touches nothing.
     fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {

@@ -59,6 +59,7 @@ impl Tool for CodeEdit {
             ("lines", &["range"]),
         ],
     };
+    const QUOTES_FILES: bool = true;
     type Args = Args;
 
     fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {

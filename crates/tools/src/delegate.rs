@@ -1,5 +1,5 @@
 //! [`Delegate`] (`delegate`): lets another agent do a part of the work.
-use haft_core::{Aliases, Effect, Tool, ToolContext, ToolError, ToolOutput};
+use haft_core::{Aliases, Effect, Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::Path;
@@ -36,6 +36,11 @@ impl Tool for Delegate {
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        if args.task.trim().is_empty() {
+            let why = "cannot delegate: the task is empty";
+            return Err(ToolError::new(ToolErrorKind::Validation, why)
+                .hint("say what to do, where, and what to report"));
+        }
         let shown = ctx.on_progress.clone();
         ctx.subagents.run(args.task, args.agent, Box::new(move |line| shown(line))).await
     }

@@ -55,6 +55,7 @@ impl Tool for EditFile {
     const ALIASES: Aliases =
         Aliases { names: &["replace", "str_replace", "edit_file", "search_replace"], parameters: PARAMETERS };
     type Args = Args;
+    const QUOTES_FILES: bool = true;
 
     fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {
         changes(workspace, &args.path)

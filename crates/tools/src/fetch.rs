@@ -70,7 +70,8 @@ impl Tool for Fetch {
         let url = web::parse(&args.url)?;
         ctx.progress(format!("fetching {url} …\n"));
         let limit = Duration::from_secs(self.settings.timeout);
-        let page = tokio::time::timeout(limit, self.web.get(url.clone(), self.settings.max_bytes));
+        let page =
+            tokio::time::timeout(limit, self.web.get(url.clone(), self.settings.max_bytes, &ctx.readable));
         let page = page.await.map_err(|_over| {
             let seconds = self.settings.timeout;
             ToolError::new(

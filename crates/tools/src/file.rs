@@ -45,6 +45,7 @@ impl Tool for File {
     const ALIASES: Aliases =
         Aliases { names: &["file_tool"], parameters: &[FILE, ACTION, ("content", &["text"])] };
     type Args = Args;
+    const QUOTES_FILES: bool = true;
 
     fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {
         let path = workspace.join(&args.path);

@@ -10,7 +10,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 use stash::Stash;
 use std::path::{Path, PathBuf};
 
-mod config;
 mod hidden;
 mod look;
 mod open;
@@ -108,7 +107,8 @@ impl Tool for Git {
             let revisions = args.revision.iter().chain(&args.unclear);
             let paths = revisions.flat_map(|revision| hidden::paths(revision)).chain(unclear);
             let named = args.paths.iter().cloned().chain(paths).map(|path| workspace.join(path));
-            return std::iter::once(workspace.to_owned()).chain(named).map(Effect::Read).collect();
+            let folders = std::iter::once(workspace.to_owned()).chain(repository::borrowed(workspace));
+            return folders.chain(named).map(Effect::Read).collect();
         }
         let command = Effect::execute(args.command());
         if args.action == Action::Push {

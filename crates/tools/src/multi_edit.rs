@@ -41,6 +41,7 @@ impl Tool for MultiEdit {
     const NAME: &'static str = "multi_edit";
     const ALIASES: Aliases =
         Aliases { names: &["multiedit", "multi-edit", "edit_file_multi"], parameters: PARAMETERS };
+    const QUOTES_FILES: bool = true;
     type Args = Args;
 
     fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {

@@ -38,6 +38,14 @@ pub(crate) struct Args {
     timeout: Option<u64>,
 }
 
+impl Args {
+    /// Where the tests are. Go writes `FOLDER/...` for a folder with all below it, which a folder is in any case.
+    fn place(&self) -> &Path {
+        let path = self.path.as_deref().unwrap_or(Path::new(""));
+        path.parent().filter(|_| path.ends_with("...")).unwrap_or(path)
+    }
+}
+
 impl Tool for Test {
     const NAME: &'static str = "test";
     const ENDS_ITSELF: bool = true;
@@ -58,12 +66,12 @@ impl Tool for Test {
         let path = args.path.as_ref().map(|path| path.display().to_string());
         let words = [Some(words), path, args.filter.clone()].into_iter().flatten();
         let command = words.collect::<Vec<_>>().join(" ");
-        vec![Effect::execute_in(command, args.path.clone().unwrap_or_default()).confined()]
+        vec![Effect::execute_in(command, args.place().to_owned()).confined()]
     }
 
     async fn run(&self, args: Args, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
         refuse_options(&args)?;
-        let start = ctx.path(args.path.as_deref().unwrap_or(Path::new("")));
+        let start = ctx.path(args.place());
         let (root, framework, filter) = (ctx.workspace.clone(), args.framework, args.filter);
         let command =
             crate::files::blocking(move || detect::command(&root, &start, framework, filter.as_deref()))

@@ -1,9 +1,10 @@
 //! [`WriteFile`] (`write`): writes a whole file at once.
 use crate::{
+    aliases::FILE,
     examples::examples_for,
     files::{Place, blocking},
 };
-use haft_core::{Effect, Example, Tool, ToolContext, ToolError, ToolOutput};
+use haft_core::{Aliases, Effect, Example, Tool, ToolContext, ToolError, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -22,6 +23,10 @@ pub(crate) struct Args {
 
 impl Tool for WriteFile {
     const NAME: &'static str = "write";
+    const ALIASES: Aliases = Aliases {
+        names: &["write_file", "create_file", "write_to_file", "save_file"],
+        parameters: &[FILE, ("content", &["contents", "file_text", "text", "code"])],
+    };
     type Args = Args;
 
     fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {

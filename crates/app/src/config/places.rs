@@ -43,7 +43,7 @@ impl Places {
             let base = base.or_else(|| person.as_ref().map(|home| home.join(otherwise)));
             base.map(|base| base.join("haft"))
         };
-        let home = environment.get("HAFT_HOME").map(PathBuf::from);
+        let home = environment.get("HAFT_HOME").map(|home| absolute(Path::new(home)));
         let home = home.or_else(|| under("XDG_DATA_HOME", ".local/share")).ok_or_else(|| {
             Failure::usage("cannot find a directory for sessions: there is no home directory")
                 .hint("set HOME, or set HAFT_HOME to a directory that only you can write to")
@@ -91,6 +91,11 @@ impl Places {
             other => self.others.iter().find(|(known, _)| *known == other).map(|(_, folder)| folder.clone()),
         }
     }
+}
+
+/// Relative to the current folder; as it is where that is gone.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Caches of build tools: the variable that names a folder, if there is one, the folder without it, below the person's home, and what

@@ -1,5 +1,6 @@
 //! [`fetch`]: brings the files of a plugin into a folder of Haft's own: from a folder, or by `git` from an address.
 use crate::Failure;
+use haft_core::git_settings::{FIXED_SETTINGS, options};
 use haft_process::{Exit, Program};
 use sha2::{Digest, Sha256};
 use std::{
@@ -101,9 +102,8 @@ pub(super) async fn git(
     environment: &[(String, String)],
 ) -> Result<String, String> {
     let limited = format!("ulimit -f {MAX_CLONE_BLOCKS}; exec git \"$@\"");
-    let off = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "submodule.recurse=false", "gc.auto=0"];
-    let settings = off.into_iter().flat_map(|setting| ["-c", setting]);
-    let fixed = ["-c", limited.as_str(), "git"].into_iter().chain(settings).map(OsString::from);
+    let fixed = ["-c", limited.as_str(), "git"].map(str::to_owned).into_iter();
+    let fixed = fixed.chain(options(FIXED_SETTINGS)).map(OsString::from);
     let forced = [
         ("GIT_TERMINAL_PROMPT", "0"),
         ("GIT_ASKPASS", "true"),

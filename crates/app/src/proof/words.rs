@@ -1,12 +1,14 @@
 //! [`Verification::lines`]: what a verification came to, in words.
 use super::Verification;
+use crate::replay::not_made_again;
 use haft_present::{counted, safe};
 
 impl Verification {
     /// The result for a person, a line each: whether `target` holds, and then what was checked.
     #[must_use]
     pub fn lines(&self, target: &str) -> Vec<String> {
-        let Self { entries, difference, head, unchained, cut, calls, tests, commits, signed_by, .. } = self;
+        let Self { entries, difference, head, unchained, cut, calls, tests, not_again, .. } = self;
+        let Self { commits, signed_by, .. } = self;
         if let Some(difference) = difference {
             return vec![format!("not verified: {}", safe::text(difference))];
         }
@@ -39,6 +41,7 @@ impl Verification {
                 format!("{made} made again, with the same results, {tests} among them")
             }
         });
+        lines.extend(not_made_again(*not_again));
         lines
     }
 }

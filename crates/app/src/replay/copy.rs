@@ -52,7 +52,7 @@ pub(super) fn check_out(
     to: &Path,
     entries: &[Arc<Entry>],
     contents: &Path,
-) -> Result<PathBuf, Failure> {
+) -> Result<(PathBuf, PathBuf), Failure> {
     let failed = |why: &str| {
         Failure::failed(format!(
             "cannot check out the commit `{commit}` of `{}` for the replay: {why}",
@@ -76,7 +76,9 @@ pub(super) fn check_out(
     let work = to.join(below);
     fs::create_dir_all(&work).map_err(|error| failed(&error.to_string()))?;
     restore(&work, entries, contents)?;
-    Ok(work)
+    let common = said(folder, ["rev-parse", "--git-common-dir"]).unwrap_or_default();
+    let objects = folder.join(common).join("objects").canonicalize();
+    Ok((work, objects.map_err(|error| failed(&error.to_string()))?))
 }
 
 /// Puts the files that the entries of a session changed back as they were before; `contents`: where the session keeps them.
@@ -149,7 +151,7 @@ fn is_done(fact: &Fact) -> bool {
 }
 
 /// A path out of a journal must not lead out of the copy.
-fn is_inside(path: &Path) -> bool {
+pub(super) fn is_inside(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 

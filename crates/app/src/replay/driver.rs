@@ -10,7 +10,7 @@ use crate::Failure;
 use futures::StreamExt;
 use haft_core::{
     Answer, CallId, Command, ENDED_WITH_SUBAGENT, Effect, Event, Fact, HOOK_NOTE, Part, Report, SessionId,
-    ToolCall, ToolResult, text_of,
+    ToolCall, ToolResult, edit_notes, text_of,
 };
 use haft_engine::{Engine, Home, Session, Turn};
 use std::{io, time::Duration};
@@ -283,8 +283,7 @@ impl Driver {
         let is_test = recorded.ended.as_ref().is_some_and(|(seq, _)| self.recording.tests.contains(seq));
         self.report.difference = below.or_else(|| self.between(&recorded, &now, is_test));
         self.own_calls += 1;
-        self.report.calls += 1;
-        self.report.tests += usize::from(is_test);
+        self.count(&recorded, is_test);
     }
 
     /// The attempt that was taken is made again, with all that it did.
@@ -340,10 +339,18 @@ impl Driver {
             if let Some(difference) = below.or_else(|| self.between(call, now, is_test)) {
                 return Some(difference.of_subagent(&was));
             }
+            self.count(call, is_test);
+        }
+        None
+    }
+
+    fn count(&mut self, recorded: &RecordedCall, is_test: bool) {
+        if recorded.reached_out() {
+            self.report.not_again += 1;
+        } else {
             self.report.calls += 1;
             self.report.tests += usize::from(is_test);
         }
-        None
     }
 
     /// The first recorded call that the replay never came to.
@@ -379,7 +386,9 @@ async fn reopened(engine: &Engine, session: Session, agent: &str) -> Result<Sess
 /// A replay asks no hooks. What they add follows all that the tool said, as does what ended with a subagent, which is a
 /// matter of time.
 fn without_notes(result: &ToolResult) -> ToolResult {
-    let notes = [HOOK_NOTE, ENDED_WITH_SUBAGENT].into_iter().filter_map(|note| result.content.find(note));
-    let end = notes.min().unwrap_or(result.content.len());
-    ToolResult { content: result.content[..end].to_owned(), ..result.clone() }
+    let content = edit_notes(&result.content, |text| {
+        let notes = [HOOK_NOTE, ENDED_WITH_SUBAGENT].into_iter().filter_map(|note| text.find(note));
+        text[..notes.min().unwrap_or(text.len())].to_owned()
+    });
+    ToolResult { content, ..result.clone() }
 }

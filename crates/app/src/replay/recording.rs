@@ -3,14 +3,17 @@
 use super::report::FileOutcome;
 use haft_core::{
     Accepted, Answer, CallId, Change, Command, Entry, Fact, Goal, HOOK_ASKS, Mode, Part, Report, Sampled,
-    Seq, SessionId, StopReason, SubagentRun, ToolCall, ToolErrorKind, ToolResult, UndoCalls, active_path,
-    policy::is_git_data, text_of,
+    Seq, SessionId, StopReason, SubagentRun, ToolCall, ToolErrorKind, ToolResult, Tracking, UndoCalls,
+    active_path, is_gits_own, policy::is_git_data, text_of,
 };
 use serde_json::Value;
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 /// The tool that delivers the work of a job: to repositories and people, who are not to get it again.
 pub(super) const PUBLISH: &str = "publish";
+
+/// The tool that sends a request, which a replay does not send again.
+pub(super) const FETCH: &str = "fetch";
 
 /// The conversation of a session, abandoned branches left out.
 #[derive(Debug, Default)]
@@ -73,6 +76,10 @@ pub(super) struct RecordedCall {
     pub(super) answers: Vec<Option<String>>,
     /// Whether it was stopped or its process died, so that its result says nothing about what it gives.
     pub(super) is_cut: bool,
+    /// Whether it ran a command that reached the network or could write outside of its view.
+    runs_outside: bool,
+    /// What it changed in the workspace, but for the repository.
+    pub(super) left: Vec<Change>,
 }
 
 impl RecordedCall {
@@ -89,6 +96,8 @@ impl RecordedCall {
             accepted: None,
             answers: Vec::new(),
             is_cut: false,
+            runs_outside: false,
+            left: Vec::new(),
         }
     }
 
@@ -107,7 +116,15 @@ impl RecordedCall {
     pub(super) fn runs_again(&self) -> bool {
         let did_not_begin =
             self.started.is_none() && (self.is_refused() || self.failed_with(ToolErrorKind::Validation));
-        !(did_not_begin || self.is_refused_for_hook() || (self.is_interrupted() && self.changed.is_empty()))
+        let did_nothing =
+            did_not_begin || self.is_refused_for_hook() || (self.is_interrupted() && self.changed.is_empty());
+        !(did_nothing || self.reached_out())
+    }
+
+    /// Whether it did more than a copy of the workspace holds: that is not done a second time.
+    pub(super) fn reached_out(&self) -> bool {
+        let ran = self.started.as_ref().map(|(name, _)| name.as_str());
+        self.runs_outside || ran == Some(FETCH)
     }
 
     /// Whether its result is compared.
@@ -236,16 +253,25 @@ impl Recording {
     /// What a fact says of one call.
     fn apply_to_call(&mut self, seq: Seq, fact: &Fact) {
         match fact {
-            Fact::ToolStarted { call, name, arguments, reads, .. } => {
+            Fact::ToolStarted { call, name, arguments, how, outside, reads } => {
                 self.reads.extend(reads.iter().map(|read| read.path.clone()));
                 // A call that a crash cut off runs from its beginning.
                 let started = Some((name.clone(), arguments.clone()));
-                self.with(call, |call| (call.started, call.is_cut) = (started, false));
+                // What is declared of a call is all that it changed: other tools of this kind have no effect to repeat.
+                let runs_outside = *outside && *how != Tracking::Declared;
+                self.with(call, |call| {
+                    (call.started, call.is_cut, call.runs_outside) = (started, false, runs_outside);
+                });
             }
             Fact::Staged { call, changes, .. } | Fact::SubagentChanged { call, changes, .. } => {
                 // When git wrote its own data differs each time.
-                let changes = changes.iter().filter(|change| !is_git_data(change));
-                self.with(call, |call| call.changed.extend(changes.map(outcome)));
+                let recorded = changes.iter().filter(|change| !is_git_data(change));
+                let left = changes.iter().filter(|change| !is_gits_own(&change.path)).cloned();
+                self.with(call, |call| {
+                    call.changed.extend(recorded.map(outcome));
+                    let is_put = call.reached_out();
+                    call.left.extend(left.filter(|_| is_put));
+                });
             }
             Fact::AcceptedPart { call, accepted } => {
                 self.with(call, |call| call.accepted = Some(accepted.clone()));

@@ -2,7 +2,7 @@
 use super::moved::Moved;
 use haft_call::{without_diagnostics, without_link_note};
 use haft_core::{FileKind, FileState, Outcome, Seq, SessionId, Shown, ToolResult};
-use haft_present::safe;
+use haft_present::{counted, safe};
 use serde::Serialize;
 use std::{fmt, mem::discriminant, path::PathBuf};
 
@@ -18,7 +18,9 @@ pub struct ReplayReport {
     /// Number of these calls that ran tests and were compared by their outcome.
     #[serde(skip)]
     pub tests: usize,
-    /// The first call that gave something else.
+    /// Calls that were not made again: they could reach the network, or write outside of the workspace.
+    pub not_again: usize,
+    /// The first call with a different result.
     pub difference: Option<Difference>,
     /// How the last turn of another model ended.
     pub outcome: Option<Outcome>,
@@ -29,6 +31,13 @@ pub struct ReplayReport {
     pub refused: Option<Refusal>,
 }
 
+/// Says how many calls were not made again, and why; `None` if all were.
+#[must_use]
+pub fn not_made_again(calls: usize) -> Option<String> {
+    let calls = (calls > 0).then(|| counted(calls, "call was", "calls were"))?;
+    Some(format!("{calls} not made again: a command or a fetch that could reach more than the workspace"))
+}
+
 impl ReplayReport {
     pub(super) const fn of(session: SessionId) -> Self {
         Self {
@@ -36,6 +45,7 @@ impl ReplayReport {
             rounds: 0,
             calls: 0,
             tests: 0,
+            not_again: 0,
             difference: None,
             outcome: None,
             error: None,
@@ -142,7 +152,7 @@ impl Difference {
         let found = |what, recorded, replayed| {
             Some(Self { subagent: None, seq, name: name.to_owned(), what, recorded, replayed })
         };
-        let told = |content: &str| without_link_note(without_diagnostics(content));
+        let told = |content: &str| without_link_note(&without_diagnostics(content));
         let is_same = told(&recorded) == told(&replayed);
         let kind = |result: &ToolResult| result.report().as_ref().map(discriminant);
         if !is_same || was.went_well() != is.went_well() || kind(was) != kind(is) {

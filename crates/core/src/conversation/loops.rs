@@ -1,6 +1,7 @@
 //! `Loops`: finds rounds that bring nothing new: the same calls with the same results, alone or in turn with a few
 //! others.
-use crate::{ToolCall, ToolResult};
+use crate::{ToolCall, ToolResult, edit_notes, tool::notes::output_below_title};
+use serde_json::Value;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Periods in which a loop is looked for: the same round, two alternating ones, three in turn.
@@ -25,7 +26,7 @@ impl Loops {
     /// A reply makes these calls.
     pub(super) fn called<'a>(&mut self, calls: impl Iterator<Item = &'a ToolCall>) {
         let mut hasher = DefaultHasher::new();
-        calls.for_each(|call| (&call.name, call.arguments.to_string()).hash(&mut hasher));
+        calls.for_each(|call| spelled_alike(call).hash(&mut hasher));
         self.0.push(Round { calls: hasher.finish(), results: None });
     }
 
@@ -37,7 +38,7 @@ impl Loops {
         for result in results {
             waits = Some(waits.unwrap_or(true) && result.has_waited_for_task());
             let images = result.images.iter().map(|image| &image.data).collect::<Vec<_>>();
-            (without_warning(&result.content), result.is_ok(), images).hash(&mut hasher);
+            (essence(&result.content), result.is_ok(), images).hash(&mut hasher);
         }
         if waits == Some(true) {
             // A round that does nothing but wait is like no other one.
@@ -70,15 +71,44 @@ impl Loops {
     }
 }
 
-const WARNING: &str = "\n[this is the same as before, ";
+/// Names that models have for the tool that runs a command.
+const COMMAND_TOOLS: [&str; 6] = ["bash", "exec", "run_command", "run_shell_command", "shell", "terminal"];
 
-/// Stands behind the result of a call that was made so often in a row.
-pub fn warning(repeats: usize) -> String {
-    format!("{WARNING}{repeats} times in a row; do something else, or answer]")
+/// A call in one spelling. A different description or time limit of a command does not make a different call.
+fn spelled_alike(call: &ToolCall) -> (String, String) {
+    let name = call.name.to_lowercase();
+    let Value::Object(arguments) = &call.arguments else { return (name, call.arguments.to_string()) };
+    let is_command = COMMAND_TOOLS.contains(&name.as_str());
+    let counts = |parameter: &str| !is_command || !["description", "timeout"].contains(&parameter);
+    let mut alike: Value = arguments
+        .iter()
+        .filter(|(parameter, _)| counts(parameter))
+        .map(|(parameter, value)| match value.as_str() {
+            Some(text) => (parameter.clone(), Value::from(text.trim())),
+            None => (parameter.clone(), value.clone()),
+        })
+        .collect();
+    alike.sort_all_objects();
+    (name, alike.to_string())
 }
 
-/// It counts, so that no two of them are alike.
-fn without_warning(content: &str) -> String {
-    let Some((before, rest)) = content.split_once(WARNING) else { return content.to_owned() };
-    before.to_owned() + rest.split_once(']').map_or("", |(_, behind)| behind)
+const WARNING: &str = "[this is the same as before, ";
+
+/// The note for a call that was made `repeats` times in a row.
+pub fn warning(repeats: usize) -> String {
+    format!("\n{WARNING}{repeats} times in a row; do something else, or answer]")
+}
+
+/// What counts of a result: a title may be the words of the call, and a warning has a number.
+fn essence(content: &str) -> String {
+    let output = output_below_title(content);
+    let content = output.as_deref().unwrap_or(content);
+    if !content.contains(WARNING) {
+        return content.to_owned();
+    }
+    edit_notes(content, |text| {
+        let Some((before, rest)) = text.split_once(WARNING) else { return text.to_owned() };
+        let before = before.strip_suffix('\n').unwrap_or(before);
+        before.to_owned() + rest.split_once(']').map_or("", |(_, behind)| behind)
+    })
 }

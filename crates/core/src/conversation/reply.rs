@@ -169,7 +169,7 @@ impl Reply {
             if open.id.0.is_empty() {
                 open.id = id;
             }
-            if open.name.is_empty() {
+            if name.starts_with(&open.name) {
                 open.name = name;
             }
             return None;

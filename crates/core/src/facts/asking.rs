@@ -9,6 +9,8 @@ impl Asking {
     /// Takes in what was recorded.
     pub fn apply(&mut self, fact: &Fact) {
         match fact {
+            // A call that is made again after a crash asks again.
+            Fact::ApprovalAsked { call, .. } | Fact::QuestionAsked { call, .. } if self.0.contains(call) => {}
             Fact::ApprovalAsked { call, .. } | Fact::QuestionAsked { call, .. } => self.0.push(call.clone()),
             Fact::ApprovalAnswered { call, .. }
             | Fact::QuestionAnswered { call, .. }

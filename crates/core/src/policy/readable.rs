@@ -1,5 +1,6 @@
-//! [`Readable`]: what may be read below a folder that may be read. Rules apply to each file that a search finds.
-use super::{Policy, Rule, Ruling};
+//! [`Readable`]: what may be read below a folder that may be read, and behind an address. Rules apply to each file that a
+//! search finds, and to each redirect.
+use super::{Policy, Rule, Ruling, Verdict};
 use crate::Effect;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,8 @@ pub struct Readable {
     workspace: PathBuf,
     /// Folders of the session itself, which no rule is about.
     own: Vec<PathBuf>,
+    /// What judges addresses.
+    policy: Policy,
 }
 
 impl Readable {
@@ -24,7 +27,21 @@ impl Readable {
             rule.ruling == Ruling::Ask && effects.iter().any(is_read)
         };
         let rules = policy.rules.iter().filter(|rule| rule.is_of_reading() && !is_answered(rule));
-        Self { rules: rules.cloned().collect(), workspace: workspace.to_owned(), own }
+        let (rules, policy) = (rules.cloned().collect(), policy.clone());
+        Self { rules, workspace: workspace.to_owned(), own, policy }
+    }
+
+    /// Whether a call that may fetch the address `from` may also fetch `to`, to which it was redirected: that runs without a
+    /// question, or needs the same answer.
+    pub fn covers(&self, from: &str, to: &str) -> bool {
+        let [from, to] = [from, to].map(|address| Effect::Network(address.to_owned()));
+        let [from, to] = [&from, &to].map(|effect| self.policy.ground(effect, &self.workspace, &|_| false));
+        let is_same = from == to;
+        match to.verdict(&[]) {
+            Verdict::Allow => true,
+            Verdict::Ask { .. } => is_same,
+            Verdict::Deny { .. } => false,
+        }
     }
 
     /// Whether every file may be read, so that no question is needed.

@@ -240,6 +240,10 @@ impl Registry {
     }
 
     fn any(&self, name: &str) -> Option<&Registered> {
+        self.called(name).or_else(|| undecorated(name).and_then(|name| self.called(name)))
+    }
+
+    fn called(&self, name: &str) -> Option<&Registered> {
         let alike = |known: &str| known.eq_ignore_ascii_case(name.trim());
         let called = |tool: &&Registered| alike(&tool.told().name) || alike(&tool.tool.spec().name);
         let called_elsewhere =
@@ -335,6 +339,14 @@ fn without(hint: &str, names: &[&str]) -> Option<String> {
     });
     let kept: Vec<String> = kept.collect();
     (!kept.is_empty()).then(|| kept.join("; "))
+}
+
+/// The name in `functions.NAME` and `NAME<|channel|>commentary`: what its template writes around a name, a model writes into it
+/// at times.
+fn undecorated(name: &str) -> Option<&str> {
+    let bare = name.split_once("<|").map_or(name, |(bare, _)| bare).trim();
+    let bare = bare.strip_prefix("functions.").unwrap_or(bare);
+    (bare.len() < name.len()).then_some(bare)
 }
 
 fn only<'a>(mut found: impl Iterator<Item = &'a Registered>) -> Option<&'a Registered> {

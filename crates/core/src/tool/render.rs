@@ -103,7 +103,9 @@ impl Render {
             ErrorWording::Bare => message.clone(),
             ErrorWording::Prefixed if unknown => format!("Error: Tool '{}' not found", call.name),
             ErrorWording::Prefixed => format!("Error: {message}"),
-            ErrorWording::Call => format!("{}: {message}", written(&call.name, &call.arguments)),
+            ErrorWording::Call => {
+                format!("{}: {message}", written(&call.name, &call.arguments, MAX_SHOWN_VALUE))
+            }
         };
         let text = match (&hint, self.result) {
             (None, _) | (_, Wording::Success) => text,
@@ -131,7 +133,7 @@ impl Render {
             ErrorWording::Plain | ErrorWording::Bare | ErrorWording::Prefixed => {
                 format!("for example: {name} {arguments}")
             }
-            ErrorWording::Call => format!("Example: {}", written(name, arguments)),
+            ErrorWording::Call => format!("Example: {}", written(name, arguments, usize::MAX)),
         });
         let said = [error.hint.clone(), example].into_iter().flatten().collect::<Vec<_>>();
         (!said.is_empty()).then(|| said.join("; "))
@@ -142,7 +144,7 @@ impl Render {
     }
 
     /// The fields under the profile's names.
-    fn named(&self, details: &Value) -> Value {
+    pub(super) fn named(&self, details: &Value) -> Value {
         let Value::Object(fields) = details else { return details.clone() };
         let name = |own: &String| self.fields.get(own).unwrap_or(own).clone();
         let told = fields.iter().filter(|(own, _)| *own != TOTAL_LINES);
@@ -186,12 +188,15 @@ fn flat(mut outcome: Value, details: &Value, text: Option<String>) -> String {
     outcome.to_string()
 }
 
-/// `read(path="a.txt", limit=5)`.
-fn written(name: &str, arguments: &Value) -> String {
+/// Maximum bytes of a value in the call that an error begins with.
+const MAX_SHOWN_VALUE: usize = 60;
+
+/// `read(path="a.txt", limit=5)`, each value with at most `bytes` bytes.
+fn written(name: &str, arguments: &Value, bytes: usize) -> String {
     let arguments = arguments.as_object().into_iter().flatten();
     let shown = arguments.map(|(parameter, value)| {
         let value = value.to_string();
-        let short = crate::clip::head(&value, 60);
+        let short = crate::clip::head(&value, bytes);
         let dots = if short.len() < value.len() { "…" } else { "" };
         format!("{parameter}={short}{dots}")
     });

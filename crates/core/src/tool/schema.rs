@@ -80,7 +80,10 @@ impl Schema {
             Validation::Coerce => coerce::coerce(arguments.clone(), &self.parameters),
         };
         let problems = self.problems_among(&arguments, &spec.parameters)?;
-        if problems.is_empty() { Ok(arguments) } else { Err(refused(spec, &problems)) }
+        match problems.is_empty() {
+            true => Ok(coerce::with_integers(arguments, &self.parameters)),
+            false => Err(refused(spec, &problems)),
+        }
     }
 
     /// Returns everything that is wrong with `arguments`. Fails if the schema itself is not a valid schema.

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod active_path;
 mod address;
+mod asking;
 mod background;
 mod budget;
 mod call_form;

@@ -54,6 +54,17 @@ fn an_unknown_name_is_answered_with_the_names_there_are() {
     assert_eq!(error.hint.unwrap(), "did you mean `look`? available tools: look");
 }
 
+#[test]
+fn what_a_template_writes_around_a_name_is_no_part_of_it() {
+    let registry = Registry::default().with(Look(""));
+    for name in ["look<|channel|>commentary", "functions.look", "functions.View<|channel|>json"] {
+        assert!(registry.find(name).is_ok(), "{name}");
+    }
+    for name in ["<|channel|>commentary", "functions.", "functions.lok", "others.look"] {
+        assert!(registry.find(name).is_err(), "{name}");
+    }
+}
+
 //
 #[test]
 fn more_is_understood_than_models_are_told() {

@@ -1,6 +1,6 @@
 //! Tests of `tool/render.rs`, through the public names.
 use haft_core::ToolErrorKind;
-use haft_core::{ErrorWording, Render, ToolCall, ToolError, ToolOutput, Wording};
+use haft_core::{Clip, ErrorWording, Keep, Render, ToolCall, ToolError, ToolOutput, Wording};
 use serde_json::{Value, json};
 
 // C-40, X-13, A-32, A-46, A-48, C-05, C-06, C-49, C-54, C-55, C-56, O-28, T-45, X-12, X-14, X-15, X-16
@@ -126,4 +126,57 @@ fn a_result_says_what_people_see_and_keeps_its_cause_for_the_log() {
     let cause = std::error::Error::source(&error).map(ToString::to_string);
     assert_eq!(cause.as_deref(), Some("the disk is full"));
     assert!(!told(Err(error)).to_string().contains("disk"));
+}
+
+// C-54: a note is in the JSON that a profile makes, and never in JSON that a tool read
+#[test]
+fn a_note_changes_no_text_of_the_tool() {
+    let call = ToolCall::new("1", "read", json!({}));
+    let file = "{\n    \"size\": 1.0e2,\n    \"name\": \"x\"\n}";
+    let own = || ToolOutput::text(file).details(json!({"path": "package.json"}));
+    let fields = || ToolOutput::text("").fields(json!({"stdout": "x", "exit_code": 0}));
+    let table = [
+        (Wording::Text, own(), format!("{file}\n[look out]\n[again]")),
+        (Wording::Fields, own(), format!("{file}\n[look out]\n[again]")),
+        (
+            Wording::Fields,
+            fields(),
+            "{\n  \"stdout\": \"x\",\n  \"exit_code\": 0,\n  \"note\": \"[look out]\\n[again]\"\n}"
+                .to_owned(),
+        ),
+        (
+            Wording::Titled,
+            ToolOutput::text("x"),
+            r#"{"title":"read","output":"x\n[look out]\n[again]"}"#.to_owned(),
+        ),
+    ];
+    for (wording, output, expected) in table {
+        let render = Render { result: wording, ..Render::default() };
+        let mut result = render.result(&call, Ok(output));
+        for note in ["\n[look out]", "", "\n[again]"] {
+            render.add_note(&mut result, note);
+        }
+        assert_eq!(result.content, expected, "{wording:?}");
+    }
+}
+
+// C-54: what is too long is cut, and stays JSON
+#[test]
+fn a_result_as_json_is_cut_within_its_texts() {
+    let clip = Clip { lines: 50, bytes: 4_000, keep: Keep::Both };
+    let render = Render { result: Wording::Fields, ..Render::default() };
+    let nulls = "\0".repeat(3_000);
+    for details in [
+        json!({"stdout": nulls, "exit_code": 3}),
+        json!({"rows": vec!["short"; 2_000], "exit_code": 3}),
+        json!({"rows": vec![1; 100], "exit_code": 3}),
+    ] {
+        let mut result =
+            render.result(&ToolCall::new("1", "x", json!({})), Ok(ToolOutput::text("").fields(details)));
+        result.content = render.clipped(&result, &clip);
+        let read: Value =
+            serde_json::from_str(&result.content).unwrap_or_else(|_| panic!("{}", result.content));
+        assert_eq!(read["exit_code"], 3);
+        assert!(result.content.len() <= clip.bytes, "{}", result.content.len());
+    }
 }

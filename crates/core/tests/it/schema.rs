@@ -4,8 +4,8 @@ use haft_core::{
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
-use std::path::Path;
+use serde_json::{Map, Value, json};
+use std::{collections::BTreeMap, path::Path};
 
 /// Move some files.
 #[derive(Deserialize, JsonSchema)]
@@ -118,6 +118,73 @@ fn what_small_models_get_wrong_is_put_right() {
     }
 }
 
+/// Describe fields of a contact.
+#[derive(Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "only its schema matters here")]
+struct Contact {
+    /// A name and its new value; null clears it.
+    fields: BTreeMap<String, Option<String>>,
+    others: Map<String, Value>,
+    places: Vec<Option<u64>>,
+    shape: Option<Shape>,
+    pair: Option<(u8, String)>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its schema matters here")]
+enum Shape {
+    Circle { radius: f64 },
+    Line { ends: (i32, i32) },
+}
+
+/// A null says nothing where a parameter can be left out, and something where it cannot.
+#[test]
+fn a_null_in_a_list_or_a_map_is_kept() {
+    let schema = ToolSpec::of::<Contact>("contact");
+    let check = |arguments: &Value, validation| {
+        Schema::new(schema.parameters.clone())
+            .check(&schema, arguments, validation)
+            .map_err(|error| error.message)
+    };
+    let given = json!({"fields": {"phone": null, "name": "Ann"}, "others": {"a": null}, "places": [1, null], "shape": null});
+    let mut expected = given.clone();
+    expected.as_object_mut().unwrap().remove("shape");
+    assert_eq!(check(&given, Validation::Coerce), Ok(expected.clone()));
+    assert_eq!(check(&expected, Validation::Strict), Ok(expected));
+    let corrected = json!({"fields": {"a": 1}, "others": {}, "places": ["18446744073709551615"]});
+    let expected = json!({"fields": {"a": "1"}, "others": {}, "places": [u64::MAX]});
+    assert_eq!(check(&corrected, Validation::Coerce), Ok(expected));
+    // Which of two types was meant is not clear.
+    let two = json!({"type": "object", "properties": {"command": {"type": ["string", "array"]}}});
+    let given = Schema::new(two).check(&schema, &json!({"command": 7}), Validation::Coerce);
+    assert!(given.is_err_and(|error| error.message.contains("`command` must be")));
+    // As servers of MCP say that a parameter may be cleared.
+    let clears = json!({"type": "object", "properties": {"due": {"type": ["string", "null"]}, "note": {"type": "string"}}});
+    let cleared = Schema::new(clears).check(&schema, &json!({"due": null, "note": null}), Validation::Coerce);
+    assert_eq!(cleared.map_err(|error| error.message), Ok(json!({"due": null})));
+}
+
+#[test]
+fn an_example_that_is_made_from_the_schema_passes() {
+    let mut schema = ToolSpec::of::<Contact>("contact");
+    schema.parameters["required"] = json!(["fields", "others", "places", "shape", "pair"]);
+    let example = haft_core::schema::example(&schema);
+    let checked = Schema::new(schema.parameters.clone()).check(&schema, &example, Validation::Strict);
+    assert_eq!(checked.map_err(|error| error.message), Ok(example.clone()), "{example}");
+}
+
+// C-22: JSON Schema takes 3.0 for an integer, and so do tools
+#[test]
+fn a_whole_number_with_a_point_is_an_integer() {
+    for validation in [Validation::Coerce, Validation::Strict] {
+        assert_eq!(
+            check(json!({"path": "a", "count": 3.0}), validation),
+            Ok(json!({"path": "a", "count": 3}))
+        );
+    }
+}
+
 #[test]
 fn every_kind_of_problem_names_the_parameter_and_what_is_wanted() {
     let schema = json!({
@@ -128,6 +195,7 @@ fn every_kind_of_problem_names_the_parameter_and_what_is_wanted() {
             "old": false,
             "name": {"type": "string", "pattern": "^(?!_)[a-z]+$"},
             "kind": {"const": "file"},
+            "how": {"oneOf": [{"const": "fast", "description": "Soon."}, {"const": "slow"}]},
         },
         "unevaluatedProperties": false,
         "$defs": {"place": {"type": "object", "required": ["line", "column"]}},
@@ -150,6 +218,7 @@ fn every_kind_of_problem_names_the_parameter_and_what_is_wanted() {
         (json!({"old": 1}), vec!["there is no parameter `old`"]),
         (json!({"nam": "x"}), vec!["there is no parameter `nam`; did you mean `name`?"]),
         (json!({"kind": "folder"}), vec!["`kind` must be \"file\""]),
+        (json!({"how": "fst"}), vec!["`how` must be one of [\"fast\",\"slow\"], not \"fst\""]),
         // A pattern that the library cannot read is left to the tool.
         (
             json!({"name": "_a", "at": ["x"]}),

@@ -210,7 +210,7 @@ fn every_type_has_its_schema() {
 async fn what_a_function_returns_is_told_by_its_type() {
     let table = [
         ("greet", json!({"name": "Ada"}), Ok("hello Ada, hello Ada")),
-        ("bare", json!({}), Ok("null")),
+        ("bare", json!({}), Ok("(no output)")),
         ("shout", json!({}), Ok("HEY")),
         ("origin", json!({}), Ok("{\n  \"x\": 0,\n  \"y\": 0.5\n}")),
         ("place", json!({"file": "a"}), Ok("/w/a")),

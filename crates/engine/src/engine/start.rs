@@ -38,7 +38,7 @@ use std::{
     sync::{Arc, Mutex},
     thread,
 };
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 /// Folds what was recorded, and starts the task of the session.
 pub(super) fn start(
@@ -49,14 +49,7 @@ pub(super) fn start(
     above: Above,
 ) -> Result<Session, EngineError> {
     let setup = &shared.setup;
-    journal.hide(setup.access.secrets.clone());
-    if let Some(replicas) = &setup.replicas {
-        journal.replicate(replicas(&id));
-    }
-    if let Some(observer) = &setup.observer {
-        observer.opened(&id, above.call(), &journal.entries());
-        journal.observe(id.clone(), observer.clone());
-    }
+    connect(setup, &id, &journal, &above);
     let model = model_of(setup, &agent)?;
     if journal.entries().is_empty() {
         journal.append(opened(setup, &model, &id, &agent, &above), None)?;
@@ -69,26 +62,52 @@ pub(super) fn start(
     let (session, log) = (session?, Log { transcript, journal: journal.clone() });
     let (stage, permission) = (session.calls.stage.clone(), session.calls.permission.clone());
     let background = Arc::downgrade(&session.calls.background);
-    let (responder, answering) = Answering::new();
+    let answering = Arc::new(Answering::new());
+    let (handles, _counted) = watch::channel(());
     let stop = shared.stop.clone();
     let is_root = above.caller.is_none();
-    let socket = is_root.then(|| SessionSocket::open(&folder, &journal, &sender, &permission)).flatten();
+    let socket =
+        is_root.then(|| SessionSocket::open(&folder, &journal, &sender, &permission, &answering)).flatten();
     let ownership = Ownership::take(&folder);
-    let task = Task { session, log, mailbox, stop, later: Default::default(), socket, ownership, answering };
-    shared.tasks.spawn(task.run());
+    let session_task = Task {
+        session,
+        log,
+        mailbox,
+        _kept_open: sender.clone(),
+        handles: handles.clone(),
+        stop,
+        later: Default::default(),
+        socket,
+        ownership,
+        answering: answering.clone(),
+    };
     let session = Session {
         id,
         mailbox: sender,
+        _counted,
         journal,
         stage,
         permission,
         may_allow: true,
-        responder: Arc::new(responder),
+        responder: answering,
         remote: None,
         background,
     };
-    shared.live.add(&session);
+    shared.live.add(&session, handles);
+    shared.tasks.spawn(session_task.run());
     Ok(session)
+}
+
+/// Lets the journal know its secrets, and all that reads its entries.
+fn connect(setup: &Setup, id: &SessionId, journal: &Journal, above: &Above) {
+    journal.hide(setup.access.secrets.clone());
+    if let Some(replicas) = &setup.replicas {
+        journal.replicate(replicas(id));
+    }
+    if let Some(observer) = &setup.observer {
+        observer.opened(id, above.call(), &journal.entries());
+        journal.observe(id.clone(), observer.clone());
+    }
 }
 
 /// Fewer entries are folded sooner than a thread is started.

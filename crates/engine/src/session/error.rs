@@ -33,6 +33,9 @@ pub enum EngineError {
     /// The workspace is in Git's own folder, where Git would run the files that it writes.
     #[error("the workspace `{0}` is inside Git's own folder")]
     WorkspaceInGit(PathBuf),
+    /// [`Engine::shut_down`](crate::Engine::shut_down) was called: it opens no more sessions.
+    #[error("no session can be opened: the engine was shut down")]
+    ShutDown,
     /// There is nothing to join.
     #[error("the session `{0}` is not open in any process")]
     NotOpen(SessionId),

@@ -4,7 +4,7 @@ use crate::journal::WeakJournal;
 use haft_call::{BackgroundCommands, Permission};
 use haft_core::{SessionId, Stage};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
-use tokio::sync::mpsc::WeakUnboundedSender;
+use tokio::sync::{mpsc::WeakUnboundedSender, watch};
 
 /// An entry keeps no session open: it makes handles only while other code holds one, or the last turn runs.
 #[derive(Default)]
@@ -15,6 +15,9 @@ struct OpenSession {
     /// Valid until the session's task has ended or, if another process has the session open, until its last handle is
     /// gone.
     mailbox: WeakUnboundedSender<SessionMessage>,
+    handles: watch::Sender<()>,
+    /// Whether the task only closes the session.
+    is_ending: bool,
     journal: WeakJournal,
     stage: Arc<dyn Stage>,
     permission: Permission,
@@ -25,12 +28,16 @@ struct OpenSession {
 }
 
 impl SessionRegistry {
-    pub(crate) fn add(&self, session: &Session) {
+    /// Adds the session; `handles` counts its handles.
+    pub(crate) fn add(&self, session: &Session, handles: watch::Sender<()>) {
         let mut known = self.lock();
-        known.retain(|known| known.mailbox.strong_count() > 0 || known.is_ending());
+        // An earlier entry of this session belongs to a process that has closed it since.
+        known.retain(|known| known.mailbox.strong_count() > 0 && known.id != session.id);
         known.push(OpenSession {
             id: session.id.clone(),
             mailbox: session.mailbox.downgrade(),
+            handles,
+            is_ending: false,
             journal: session.journal.downgrade(),
             stage: session.stage.clone(),
             permission: session.permission.clone(),
@@ -54,7 +61,28 @@ impl SessionRegistry {
 
     /// Whether the session with this ID is being closed.
     pub(crate) fn is_ending(&self, id: &SessionId) -> bool {
-        self.lock().iter().any(|known| known.id == *id && known.is_ending())
+        let is_it =
+            |known: &OpenSession| known.id == *id && known.is_ending && known.mailbox.strong_count() > 0;
+        self.lock().iter().any(is_it)
+    }
+
+    /// Allows new handles of the session with this ID again, since it continues.
+    pub(crate) fn go_on(&self, id: &SessionId) {
+        self.lock().iter_mut().filter(|known| known.id == *id).for_each(|known| known.is_ending = false);
+    }
+
+    /// Allows no more handles of the session with this ID, which is over.
+    pub(crate) fn end(&self, id: &SessionId) {
+        self.lock().iter_mut().filter(|known| known.id == *id).for_each(|known| known.is_ending = true);
+    }
+
+    /// Like [`Self::end`], if it has no handle. Returns whether it is over.
+    pub(crate) fn end_unless_held(&self, id: &SessionId) -> bool {
+        let mut known = self.lock();
+        let is_open = |known: &&mut OpenSession| known.id == *id && !known.is_ending;
+        let Some(open) = known.iter_mut().find(is_open) else { return true };
+        open.is_ending = open.handles.receiver_count() == 0;
+        open.is_ending
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<OpenSession>> {
@@ -63,16 +91,24 @@ impl SessionRegistry {
 }
 
 impl OpenSession {
-    fn is_ending(&self) -> bool {
-        self.mailbox.strong_count() == 0 && self.background.strong_count() > 0
-    }
-
     fn session(&self) -> Option<Session> {
-        let mailbox = self.mailbox.upgrade()?;
+        let mailbox = self.mailbox.upgrade().filter(|_| !self.is_ending)?;
+        let _counted = self.handles.subscribe();
         let (journal, stage) = (self.journal.upgrade()?, self.stage.clone());
         let (permission, may_allow) = (self.permission.clone(), self.may_allow);
         let (id, remote, background) = (self.id.clone(), self.remote.clone(), self.background.clone());
         let responder = self.responder.upgrade()?;
-        Some(Session { id, mailbox, journal, stage, permission, may_allow, responder, remote, background })
+        Some(Session {
+            id,
+            mailbox,
+            _counted,
+            journal,
+            stage,
+            permission,
+            may_allow,
+            responder,
+            remote,
+            background,
+        })
     }
 }

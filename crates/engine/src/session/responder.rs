@@ -134,12 +134,30 @@ pub(crate) struct Answering {
     pub(crate) by: watch::Sender<AnsweredBy>,
     /// Turns that code reads as streams: it may answer.
     readers: watch::Sender<usize>,
+    /// What code may answer from: handles of turns that are not awaited, and streams of the session's events.
+    listeners: watch::Sender<()>,
 }
 
 impl Answering {
-    pub(crate) fn new() -> (Self, watch::Receiver<AnsweredBy>) {
-        let (by, answers) = watch::channel(None);
-        (Self { by, readers: watch::Sender::new(0) }, answers)
+    pub(crate) fn new() -> Self {
+        Self {
+            by: watch::Sender::new(None),
+            readers: watch::Sender::new(0),
+            listeners: watch::Sender::new(()),
+        }
+    }
+
+    /// Counts as one that may answer until it is dropped.
+    pub(crate) fn listen(&self) -> Listener {
+        Listener(self.listeners.subscribe())
+    }
+
+    /// Waits until the program has said what it answers, and no other code of it can.
+    async fn is_left_alone(&self) {
+        let mut by = self.by.subscribe();
+        if by.wait_for(Option::is_some).await.is_ok() {
+            self.listeners.closed().await;
+        }
     }
 
     /// How many turns are read.
@@ -147,6 +165,9 @@ impl Answering {
         self.readers.subscribe()
     }
 }
+
+/// What code may answer from.
+pub(crate) struct Listener(#[expect(dead_code, reason = "it is counted")] watch::Receiver<()>);
 
 /// A turn that code reads as a stream, for as long as it does.
 pub(crate) struct Reader(Arc<Answering>);
@@ -168,35 +189,54 @@ impl Drop for Reader {
 /// refused while no handle of the session is left, and, if [`Session::answered_by`] was called, while no code listens: no
 /// code is left that could answer. `handles` counts the handles.
 pub(crate) async fn answer_all(
-    journal: Journal,
-    interactions: Interactions,
-    answering: watch::Receiver<AnsweredBy>,
+    journal: &Journal,
+    interactions: &Interactions,
+    answering: &Answering,
+    handles: &watch::Sender<()>,
 ) -> Infallible {
-    let by_program = answer_by_program(&journal, &interactions, answering.clone());
-    tokio::join!(by_program, refuse_without_handles(&journal, &interactions, answering));
+    let by_program = answer_by_program(journal, interactions, answering.by.subscribe());
+    tokio::join!(by_program, refuse_unheard(journal, interactions, answering, handles));
     std::future::pending().await
 }
 
-async fn refuse_without_handles(
+async fn refuse_unheard(
     journal: &Journal,
     interactions: &Interactions,
-    mut answering: watch::Receiver<AnsweredBy>,
+    answering: &Answering,
+    handles: &watch::Sender<()>,
 ) {
-    while answering.changed().await.is_ok() {}
-    let responder = answering.borrow().as_ref().map(|(responder, _)| responder.clone()).unwrap_or_default();
-    let refuse = |asked: &Fact| match refusal(asked).filter(|_| !responder.answers(asked)) {
+    let is_question = |event: &Event| match event {
+        Event::Recorded(entry) => refusal(&entry.fact).is_some(),
+        Event::Live(_) => false,
+    };
+    loop {
+        tokio::select! {
+            () = handles.closed() => {}
+            () = answering.is_left_alone() => {}
+        }
+        let mut events = pin!(journal.follow(journal.next()));
+        for asked in open_questions(&journal.entries()) {
+            refuse(&asked.fact, interactions, answering);
+        }
+        loop {
+            match events.next().await {
+                Some(event) if is_question(&event) => break,
+                Some(_) => {}
+                None => return,
+            }
+        }
+    }
+}
+
+/// Refuses what `asked` asks, unless the program answers it.
+fn refuse(asked: &Fact, interactions: &Interactions, answering: &Answering) {
+    let responder = answering.by.borrow().as_ref().map(|(responder, _)| responder.clone());
+    match refusal(asked).filter(|_| !responder.unwrap_or_default().answers(asked)) {
         Some(Command::Answer { call, answer, by, because }) => {
             interactions.answer(&call, Answered { answer, by, because });
         }
         Some(Command::Reply { call, answer, by }) => drop(interactions.reply(&call, answer, by)),
         _ => {}
-    };
-    let mut events = pin!(journal.follow(journal.next()));
-    open_questions(&journal.entries()).iter().for_each(|asked| refuse(&asked.fact));
-    while let Some(event) = events.next().await {
-        if let Event::Recorded(entry) = event {
-            refuse(&entry.fact);
-        }
     }
 }
 

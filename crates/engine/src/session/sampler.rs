@@ -56,7 +56,7 @@ impl SessionSampler {
         reserved: &Reserved,
         lost: &mut Usage,
     ) -> Result<Reply, SamplingError> {
-        let mut deltas = self.model.provider.stream(request);
+        let mut deltas = haft_call::ask(&*self.model.provider, request);
         let mut reply = Reply::default();
         loop {
             let delta = match deltas.next().await {
@@ -76,6 +76,9 @@ impl SessionSampler {
             }
             let is_last = matches!(delta, Delta::Stop(_));
             reply.push(delta);
+            if is_last {
+                haft_call::add_late_usage(&mut deltas, &mut reply).await;
+            }
             if is_last || reply.is_too_large() {
                 return Ok(reply);
             }

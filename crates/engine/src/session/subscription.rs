@@ -43,7 +43,7 @@ impl Session {
 
     /// Calls `heard` for every activity from now on.
     pub fn subscribe_all(&self, mut heard: impl FnMut(&Activity) + Send + 'static) -> Subscription {
-        let mut events = Box::pin(self.events(self.journal.next()));
+        let mut events = Box::pin(self.journal.follow(self.journal.next()));
         let mut task = JoinSet::new();
         task.spawn(async move {
             let mut activities = Activities::default();

@@ -3,7 +3,7 @@ use super::{
     Closed, Session,
     mailbox::SessionMessage,
     mailbox::{CommandStatus, CommandStatuses, CommandTicket},
-    responder::{Reader, open_questions, refusal},
+    responder::{Listener, Reader, open_questions, refusal},
     turn_report::{ReportBuilder, TurnError, TurnReport},
 };
 use futures::{
@@ -15,6 +15,7 @@ use haft_core::{Answer, CallId, Command, Event, Fact, Part, Seq, answer};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use std::{
+    fmt,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -35,7 +36,9 @@ impl Session {
 
     fn start_at(&self, command: Command, from: Seq, yields_all: bool) -> Turn {
         let (sender, progress) = mpsc::unbounded_channel();
-        let events = self.events(from).boxed();
+        let events = self.journal.follow(from).boxed();
+        // Before the command is given, which may ask at once.
+        let listener = Some(self.responder.listen());
         // A closed session drops the ticket, and its events end.
         let _session_is_closed =
             self.mailbox.send(SessionMessage::Command(command, CommandTicket::of(0, sender)));
@@ -49,6 +52,7 @@ impl Session {
             seen: Seq(0),
             account: ReportBuilder::default(),
             reader: None,
+            listener,
             first: None,
             refuses_unanswered: false,
         }
@@ -100,12 +104,12 @@ impl Session {
 ///
 /// What calls ask meanwhile is answered as the handle's session says ([`Session::answered_by`]). Code that reads it as a
 /// [`Stream`] may answer with [`Turn::answer`] and [`Turn::reply`]: the turn waits for that, until the handle is dropped.
+/// Then it is refused, unless code has another such handle or a stream of [`Session::events`]. In a session without
+/// [`Session::answered_by`] only an awaited turn refuses, since people may answer from elsewhere.
 ///
 /// As a [`Stream`] it yields the events from the first entry of the command to the last one, as [`Session::events`]
 /// does. It ends when the turn has ended that the command opened or joined; at once where the command opens none, such
 /// as [`Command::Interrupt`]; and when the session closes.
-/// Then it is refused, unless code has another such handle or a stream of [`Session::events`]. In a session without
-/// [`Session::answered_by`] only an awaited turn refuses, since people may answer from elsewhere.
 ///
 /// `.await` gives the [`TurnReport`] of a turn that ended, or a [`TurnError`]; [`Turn::report`] gives the report in each
 /// case. A handle that is dropped stops nothing: [`Command::Interrupt`] does.
@@ -122,11 +126,20 @@ pub struct Turn {
     account: ReportBuilder,
     /// Since code has read it as a stream, which may answer.
     reader: Option<Reader>,
+    /// Until it is awaited or has ended.
+    listener: Option<Listener>,
     /// The first entry that was seen to come of the command.
     first: Option<Seq>,
     /// Whether what the session's [`Responder`](super::responder::Responder) does not answer is refused, unless code that
     /// reads another handle may answer it.
     refuses_unanswered: bool,
+}
+
+impl fmt::Debug for Turn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { session, place, .. } = self;
+        f.debug_struct("Turn").field("session", session).field("place", place).finish_non_exhaustive()
+    }
 }
 
 /// Up to where a handle has come.
@@ -218,6 +231,7 @@ impl Turn {
 
     async fn finish(&mut self, refuses_unanswered: bool) {
         (self.refuses_unanswered, self.reader) = (refuses_unanswered, None);
+        self.listener = self.listener.take().filter(|_| !refuses_unanswered);
         let mut readers = self.session.responder.readers();
         loop {
             // What a handle that is gone left open would keep the turn from going on.
@@ -337,7 +351,7 @@ impl Turn {
             }
             self.end_where_reached();
             if matches!(self.place, Place::Ended { .. }) {
-                self.reader = None;
+                (self.reader, self.listener) = (None, None);
                 return Poll::Ready(None);
             }
             let Some(event) = ready!(self.events.poll_next_unpin(cx)) else {

@@ -5,7 +5,7 @@ use haft_core::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 /// What a command came to.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +23,15 @@ pub struct TurnReport {
     pub changes: Vec<Change>,
     /// Files that an undo or a redo left alone, since they were changed elsewhere meanwhile, or for the reason in `failed`.
     pub conflicts: Vec<PathBuf>,
+    /// Files in `conflicts` that an undo or a redo could not write or read, and why.
+    pub failed: BTreeMap<PathBuf, String>,
+    /// Files that were changed elsewhere, and that hold both after an undo or a redo.
+    pub merged: Vec<PathBuf>,
+    /// Files in `merged` that have conflict markers.
+    pub marked: Vec<PathBuf>,
+    /// Calls that an undo went past and whose changes were not recorded, such as commands without a view: what they did
+    /// is still there.
+    pub untracked: Vec<CallId>,
     /// Tokens that the turn took, with those of agents that it delegated to.
     pub usage: Usage,
     /// US dollars that the turn cost; `None` if a price is unknown.
@@ -219,9 +228,13 @@ impl ReportBuilder {
             fact @ (Fact::BudgetReached { .. } | Fact::RoundsReached { .. }) => {
                 report.error = fact.limit_reached();
             }
-            Fact::Rewound { changes, conflicts, calls, .. } => {
+            Fact::Rewound { changes, conflicts, failed, untracked, calls, merged, marked, way: _ } => {
                 report.conflicts.clone_from(conflicts);
-                // Those of an undo of single calls are steps of their own.
+                report.failed.clone_from(failed);
+                report.merged.clone_from(merged);
+                report.marked.clone_from(marked);
+                report.untracked.clone_from(untracked);
+                // An undo of single calls records its changes as steps of its own.
                 let is_moved = |change: &&Change| calls.is_empty() && !conflicts.contains(&change.path);
                 report.changes.extend(changes.iter().filter(is_moved).cloned());
             }

@@ -8,7 +8,7 @@ use crate::{
 use haft_call::Permission;
 use haft_core::{Mode, Policy, SessionId, Stage};
 use std::sync::{Arc, Weak};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 /// See [`crate::Engine::join`].
 pub(crate) async fn join(shared: &Shared, id: &str) -> Result<Session, EngineError> {
@@ -51,12 +51,23 @@ fn stay(shared: &Shared, id: SessionId, connection: Connection, stage: Arc<dyn S
     permission.set(welcome.mode);
     let remote = connection.remote().map(Arc::new);
     let may_allow = welcome.may_allow;
-    let responder = Arc::new(Answering::new().0);
+    let responder = Arc::new(Answering::new());
     let followed = permission.clone();
     let background = Weak::new();
-    let session =
-        Session { id, mailbox: sender, journal, stage, permission, may_allow, responder, remote, background };
-    shared.live.add(&session);
+    let (handles, _counted) = watch::channel(());
+    let session = Session {
+        id,
+        mailbox: sender,
+        _counted,
+        journal,
+        stage,
+        permission,
+        may_allow,
+        responder,
+        remote,
+        background,
+    };
+    shared.live.add(&session, handles);
     shared.tasks.spawn(connection.stay(followed, mailbox, shared.stop.clone()));
     session
 }

@@ -89,6 +89,7 @@ impl Relay {
             permission: self.permission.clone(),
             stage: self.contents.clone(),
             user,
+            answering: None,
         }
     }
 

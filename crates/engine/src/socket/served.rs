@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     journal::Journal,
-    session::{Session, mailbox::SessionMessage},
+    session::{Session, mailbox::SessionMessage, responder::Answering},
 };
 use haft_call::Permission;
 use haft_core::Stage;
@@ -19,14 +19,22 @@ pub struct Served {
     pub(super) permission: Permission,
     pub(super) stage: Arc<dyn Stage>,
     pub(super) user: Option<String>,
+    /// Counts its people as code that may answer; `None` for a session of another machine.
+    pub(super) answering: Option<Arc<Answering>>,
 }
 
 impl Served {
     /// `session` for people at other machines. Their commands are recorded in the name of `user`, if the server has
     /// users.
     pub fn of(session: &Session, user: Option<String>) -> Self {
-        let (journal, mailbox) = (session.journal.clone(), session.mailbox.downgrade());
-        Self { journal, mailbox, permission: session.permission.clone(), stage: session.stage.clone(), user }
+        Self {
+            journal: session.journal.clone(),
+            mailbox: session.mailbox.downgrade(),
+            permission: session.permission.clone(),
+            stage: session.stage.clone(),
+            user,
+            answering: Some(session.responder.clone()),
+        }
     }
 
     /// Serves the person at the other end of `link`, who has proved to be allowed to, until they leave or the session
@@ -35,6 +43,7 @@ impl Served {
     /// They may do all that a client of this machine may whom a person has started, choose any mode up to the session's
     /// widest, and accept lines for the notes of the workspace. They make no call and add no folder.
     pub async fn serve(&self, link: Link, clients: &RemoteClients, is_at_rest: bool) {
+        let _listener = self.answering.as_ref().map(|answering| answering.listen());
         let owned = Owned { journal: &self.journal, mailbox: &self.mailbox, permission: &self.permission };
         let client = Client::Person { clients, stage: &*self.stage, is_at_rest, user: self.user.as_deref() };
         receive(link, Ok(client), owned).await;

@@ -10,6 +10,7 @@ use crate::{
     },
 };
 use futures::StreamExt;
+use haft_call::add_late_usage;
 use haft_core::{
     Delta, Fact, Message, ModelFault, Part, ProviderError, Reached, Reply, Request, StopReason, Transcript,
     Window, provider::REFUSED_HINT, tokens,
@@ -19,6 +20,9 @@ use tokio_util::sync::CancellationToken;
 
 /// The window of a model if unknown: most have at least that (2025-10).
 const DEFAULT_WINDOW_TOKENS: u64 = 128_000;
+
+/// Maximum tokens that stay free between a request and its reply, since its size is an estimate.
+const MAX_MARGIN_TOKENS: u64 = 1_024;
 
 /// Tokens set aside for a reply without a limit.
 const DEFAULT_REPLY_TOKENS: u32 = 8_192;
@@ -58,9 +62,13 @@ pub(crate) enum StreamEnd {
 pub(crate) async fn ask_once(
     log: &mut Log,
     session: &SessionContext,
+    most: Option<u32>,
     cancel: &CancellationToken,
 ) -> Result<Result<Fact, NoReply>, JournalError> {
     let mut request = request(session, &log.transcript);
+    if let Some(most) = most.filter(|most| u64::from(*most) < wanted(request.max_output)) {
+        request.max_output = most;
+    }
     let mut reserved = match reserve(session, &log.transcript, request.max_output) {
         Ok(reserved) => reserved,
         Err(reached) => return Ok(Err(NoReply::Reached(reached))),
@@ -147,7 +155,7 @@ pub(crate) async fn read_stream(
     is_shown: bool,
 ) -> Result<StreamEnd, JournalError> {
     let model = session.model(&log.transcript);
-    let mut deltas = model.provider.stream(request);
+    let mut deltas = haft_call::ask(&*model.provider, request);
     loop {
         let delta = tokio::select! {
             biased;
@@ -179,6 +187,10 @@ pub(crate) async fn read_stream(
             }
         }
         if is_last {
+            tokio::select! {
+                () = cancel.cancelled() => {}
+                () = add_late_usage(&mut deltas, reply) => {}
+            }
             return Ok(StreamEnd::Whole);
         }
         if reply.is_too_large() {
@@ -248,6 +260,11 @@ pub(crate) fn window(session: &SessionContext, transcript: &Transcript) -> Windo
     Window::new(tokens, reply, session.toolbox.kit().prefix.tokens)
 }
 
+/// Whether a request allows a reply of more than `tokens`.
+pub(crate) fn allows_longer_reply(log: &Log, session: &SessionContext, tokens: u32) -> bool {
+    wanted(room_for_reply(session, &log.transcript)) > u64::from(tokens)
+}
+
 /// The whole conversation; sharing its messages costs one pointer each.
 pub(crate) fn request(session: &SessionContext, transcript: &Transcript) -> Request {
     let kit = session.toolbox.kit();
@@ -281,6 +298,8 @@ fn room_for_reply(session: &SessionContext, transcript: &Transcript) -> u32 {
         return wanted;
     }
     let window = window(session, transcript);
-    let left = window.tokens.saturating_sub(transcript.size(window.fixed)).max(window.reply.min(256));
+    let size = transcript.size(window.fixed);
+    let margin = (size / 4).min(MAX_MARGIN_TOKENS);
+    let left = window.tokens.saturating_sub(size + margin).max(window.reply.min(256));
     wanted.min(u32::try_from(left).unwrap_or(u32::MAX))
 }

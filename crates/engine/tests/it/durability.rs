@@ -286,12 +286,17 @@ async fn a_journal_is_held_by_one_process_private_and_of_our_version() {
 #[tokio::test]
 async fn sessions_do_not_lie_in_the_workspace() {
     let place = Place::new();
-    let mut setup = place.setup(crate::kit::scripted(&says("hi")));
-    setup.home = Home(place.work().join("home"));
-    assert!(matches!(
-        haft_engine::Engine::new(setup).create("haft"),
-        Err(EngineError::HomeInWorkspace { .. })
-    ));
+    let elsewhere = tempfile::tempdir().unwrap();
+    let link = elsewhere.path().join("link");
+    std::os::unix::fs::symlink(place.work(), &link).unwrap();
+    for home in [place.work().join("home"), link.clone(), link.join("not/there/yet")] {
+        let mut setup = place.setup(crate::kit::scripted(&says("hi")));
+        setup.home = Home(home);
+        assert!(matches!(
+            haft_engine::Engine::new(setup).create("haft"),
+            Err(EngineError::HomeInWorkspace { .. })
+        ));
+    }
 }
 
 // A newer Haft may have written facts that this one does not know: their places are taken.

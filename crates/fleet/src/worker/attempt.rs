@@ -228,6 +228,7 @@ impl Worker {
             hidden,
             home,
             tree,
+            objects: checked_out.as_ref().and_then(Attempt::shared_objects),
             start: checked_out.as_ref().map(|attempt| first_commit(job, attempt)),
             writer: writer.clone(),
             live,

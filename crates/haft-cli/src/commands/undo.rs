@@ -152,7 +152,11 @@ fn tell(restored: &Restored, is_dry: bool) -> Result<Exit, Failure> {
     }
     if restored.untracked > 0 {
         let s = if restored.untracked == 1 { "" } else { "s" };
-        writeln!(stdout, "{} untracked command{s}; their file changes remain", restored.untracked)?;
+        writeln!(
+            stdout,
+            "{} untracked command{s}: changes that are not recorded remain",
+            restored.untracked
+        )?;
     }
     match restored.conflicts.first() {
         Some(path) if restored.failed.contains_key(path) => {

@@ -1,8 +1,8 @@
 //! What the library promises: defaults, errors that say what to do, no wait without an end.
 use futures::stream::BoxStream;
 use haft::{
-    Builder, Conversation, ModelFault, Rule, Ruling, Seq, ToolLoop, prelude::*, providers::Scripted,
-    run_tool_loop, text_of,
+    Builder, Conversation, ModelFault, Rule, Ruling, Seq, StopReason, ToolLoop, Usage, prelude::*,
+    providers::Scripted, run_tool_loop, text_of,
 };
 use serde_json::json;
 use std::{fs, path::Path, sync::Arc, time::Duration};
@@ -36,12 +36,38 @@ fn scripted() -> Scripted {
     Scripted::new([])
 }
 
+/// Appends a line to a file.
+#[tool(reads = "path", writes = "path")]
+fn append(path: String, line: String, context: &ToolContext) -> Result<String, std::io::Error> {
+    let path = context.path(path);
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    fs::write(path, text + &line + "\n").map(|()| "appended".into())
+}
+
+#[tokio::test]
+async fn a_tool_that_reads_what_it_writes_goes_on_with_what_another_program_wrote() {
+    let folder = tempfile::tempdir().unwrap();
+    let call = |line: &str| [("append", json!({"path": "a.txt", "line": line}))];
+    let model = scripted().calls(call("one")).says("1").calls(call("three")).says("2");
+    let builder = Haft::builder().provider(model).tool(append).workspace(folder.path());
+    let session = build(builder.mode(Mode::AcceptEdits)).await.unwrap().session().unwrap();
+    session.prompt("go").await.unwrap();
+    fs::write(folder.path().join("a.txt"), "one\ntwo\n").unwrap();
+    let report = session.prompt("go on").await.unwrap();
+    assert_eq!(report.calls[0].result().content, "appended");
+    assert_eq!(fs::read_to_string(folder.path().join("a.txt")).unwrap(), "one\ntwo\nthree\n");
+}
+
 fn writes(path: &str) -> (&'static str, serde_json::Value) {
     ("write_text", json!({"path": path, "text": "hello"}))
 }
 
 fn named(name: &str) -> Agent {
     Agent { name: name.into(), ..Agent::default() }
+}
+
+fn with_tool(tool: &str) -> Agent {
+    Agent { tools: Some(vec![tool.into()]), ..named("a") }
 }
 
 fn costs() -> Limits {
@@ -79,6 +105,14 @@ async fn what_cannot_be_built_says_why_and_what_to_do() {
         (given().window(0), "a window of 0 tokens", "leave `window` out"),
         (given().agent(named("a")).agent(named("a")), "cannot add the agent `a`", "another name"),
         (given().agent(named("haft")), "cannot add the agent `haft`", "another name"),
+        (given().agent(named("")), "cannot add an agent without a name", "`name`"),
+        (
+            given().tool(join).agent(with_tool("jion")),
+            "cannot add the agent `a`: there is no tool `jion`",
+            "did you mean `join`?",
+        ),
+        (Haft::builder().model("openai/gpt-5").key(" "), "the key is empty", "OPENAI_API_KEY"),
+        (given().workspace("/"), "cannot keep sessions in memory", "`workspace`"),
     ];
     for (builder, message, hint) in table {
         let error = build(builder).await.err().unwrap_or_else(|| panic!("{message}"));
@@ -93,8 +127,30 @@ async fn a_place_for_sessions_in_the_workspace_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let builder =
         Haft::builder().provider(scripted()).workspace(folder.path()).home(folder.path().join("home"));
-    let error = builder.build().await.unwrap().session().err().unwrap();
+    let error = builder.build().await.err().unwrap();
     assert!(error.to_string().contains("is inside the workspace") && error.hint().is_some(), "{error:?}");
+}
+
+#[tokio::test]
+async fn in_memory_sessions_work_in_the_folder_for_temporary_files() {
+    let builder = Haft::builder().provider(scripted().says("hi")).workspace(std::env::temp_dir());
+    let session = build(builder).await.unwrap().session().unwrap();
+    assert_eq!(session.prompt("go").await.unwrap().text, "hi");
+}
+
+#[tokio::test]
+async fn a_closed_agent_opens_no_session() {
+    let (work, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let builder = Haft::builder().provider(scripted().says("hi")).workspace(work.path()).home(home.path());
+    let agent = builder.build().await.unwrap();
+    let id = agent.session().unwrap().id().0.clone();
+    agent.close().await;
+    let refused = [agent.session(), agent.resume(&id).await, agent.fork(&id, None).await];
+    for error in refused.map(|opened| opened.err().unwrap()) {
+        assert!(error.to_string().contains("shut down"), "{error}");
+        assert!(error.hint().unwrap().contains("build another `Haft`"), "{error:?}");
+    }
+    assert_eq!(fs::read_dir(home.path().join("sessions")).unwrap().count(), 1);
 }
 
 #[tokio::test]
@@ -117,12 +173,35 @@ async fn functions_of_every_kind_are_tools_and_a_later_one_replaces_an_earlier_o
     fn fail() -> &'static str {
         "it works"
     }
-    let calls = [("join", json!({"words": ["a", "b"]})), ("fail", json!({}))];
+    /// Has the name of its parameter.
+    #[tool]
+    fn tree(tree: String, #[default(2)] context: usize) -> String {
+        tree.repeat(context)
+    }
+    /// Returns nothing.
+    #[tool]
+    fn nothing() {}
+    /// Returns a text, perhaps.
+    #[tool]
+    fn perhaps(really: bool) -> Option<String> {
+        really.then(|| "yes".into())
+    }
+    let calls = [
+        ("nothing", json!({})),
+        ("perhaps", json!({"really": true})),
+        ("perhaps", json!({"really": false})),
+        ("join", json!({"words": ["a", "b"]})),
+        ("fail", json!({})),
+        ("tree", json!({"tree": "oak"})),
+    ];
     let builder = Haft::builder().provider(scripted().calls(calls).says("ok"));
-    let agent = build(builder.tool(self::fail).tool(join {}).tool(fail)).await.unwrap();
+    let agent =
+        build(builder.tool(self::fail).tool(join {}).tool(fail).tool(tree).tool(nothing).tool(perhaps))
+            .await
+            .unwrap();
     let report = agent.session().unwrap().prompt("go").await.unwrap();
     let results: Vec<&str> = report.calls.iter().map(|call| call.result().content.as_str()).collect();
-    assert_eq!(results, ["a-b", "it works"]);
+    assert_eq!(results, ["(no output)", "yes", "null", "a-b", "it works", "oakoak"]);
 }
 
 #[tokio::test]
@@ -563,4 +642,82 @@ async fn a_host_is_asked_about_once_in_a_session() {
     let report = agent.session().unwrap().prompt("go").await.unwrap();
     assert!(report.calls.iter().all(|call| call.result().error.is_none()), "{report:?}");
     assert_eq!(*asked.lock().unwrap(), ["network:a.example.org", "network:b.example.org"]);
+}
+
+/// Streams what the test says.
+struct Streams(fn() -> BoxStream<'static, Result<Delta, ProviderError>>);
+
+impl Provider for Streams {
+    fn stream(&self, _: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
+        (self.0)()
+    }
+}
+
+fn whole(deltas: Vec<Delta>) -> BoxStream<'static, Result<Delta, ProviderError>> {
+    futures::stream::iter(deltas.into_iter().map(Ok)).boxed()
+}
+
+#[tokio::test]
+async fn the_loop_and_a_session_read_a_provider_alike() {
+    const STOP: Delta = Delta::Stop(StopReason::EndTurn);
+    type Row =
+        (fn() -> BoxStream<'static, Result<Delta, ProviderError>>, Result<(&'static str, u64), &'static str>);
+    let usage_last: Row = (
+        || {
+            let usage = Usage { input: 5, output: 6, ..Usage::default() };
+            whole(vec![Delta::Text("hi".into()), STOP, Delta::Usage(usage)])
+        },
+        Ok(("hi", 11)),
+    );
+    let table: [Row; 5] = [
+        usage_last,
+        (|| whole(vec![STOP]), Err("the model answered nothing")),
+        (|| whole(vec![Delta::Text("half".into())]), Err("bro")),
+        (|| panic!("at once"), Err("it panicked: at once")),
+        (|| futures::stream::poll_fn(|_| panic!("later")).boxed(), Err("it panicked: later")),
+    ];
+    for (stream, expected) in table {
+        let config = ToolLoop::new(Streams(stream), "m");
+        let looped = run_tool_loop(&config, Conversation::new("").user("go"), None).await;
+        let looped = looped.map(|result| (result.content, result.usage.total()));
+        let looped = looped.map_err(|error| error.to_string());
+        let session = build(Haft::builder().provider(Streams(stream))).await.unwrap().session().unwrap();
+        let mut told = vec![looped];
+        // A fault of the provider ends the turn, not the session.
+        for _ in 0..2 {
+            let report = session.prompt("go").await.map(|report| (report.text, report.usage.total()));
+            told.push(report.map_err(|error| error.to_string()));
+        }
+        for told in told {
+            match (&told, &expected) {
+                (Ok((text, tokens)), Ok(expected)) => assert_eq!((text.as_str(), *tokens), *expected),
+                (Err(why), Err(expected)) if *expected == "bro" => {
+                    assert!(why.contains("broke off") || why.contains("ended before"), "{why}");
+                }
+                (Err(why), Err(expected)) => assert!(why.contains(expected), "{why}"),
+                _ => panic!("{told:?}, not {expected:?}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_loop_gives_a_model_no_longer_results_than_a_session() {
+    /// Says much.
+    #[tool]
+    fn much() -> String {
+        "x".repeat(1_000_000)
+    }
+    let sent = async |limit: fn(ToolLoop) -> ToolLoop| {
+        let model = Arc::new(scripted().calls([("much", json!({}))]).says("ok"));
+        let tools = Registry::default().with(much {}).into();
+        let config = limit(ToolLoop { tools, ..ToolLoop::new(model.clone(), "m") });
+        run_tool_loop(&config, Conversation::new("").user("go"), None).await.unwrap();
+        match &**model.requests()[1].messages.last().unwrap() {
+            Message::Tool { result, .. } => result.content.len(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(sent(|config| config).await < 100_000);
+    assert_eq!(sent(|config| ToolLoop { clip: None, ..config }).await, 1_000_000);
 }

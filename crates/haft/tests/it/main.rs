@@ -11,3 +11,5 @@ mod opencode;
 mod public_api;
 #[cfg(feature = "http")]
 mod resuming;
+#[cfg(feature = "http")]
+mod runtimes;

@@ -51,7 +51,11 @@ async fn in_time<T>(work: impl IntoFuture<Output = T>) -> T {
 }
 
 async fn until_asked(turn: &mut Turn) -> CallId {
-    while let Some(event) = turn.next().await {
+    until_asked_in(turn).await
+}
+
+async fn until_asked_in(events: &mut (impl futures::Stream<Item = Event> + Unpin)) -> CallId {
+    while let Some(event) = events.next().await {
         if let Event::Recorded(entry) = event
             && let Fact::ApprovalAsked { call, .. } = &entry.fact
         {
@@ -146,7 +150,7 @@ async fn a_rewind_into_the_middle_of_a_call_is_refused() {
 }
 
 #[tokio::test]
-async fn a_session_whose_last_handle_is_gone_is_opened_after_its_turn() {
+async fn a_session_whose_last_handle_is_gone_is_reached_while_its_turn_runs() {
     let place = tempfile::tempdir().unwrap();
     let script = model().calls([("wait_for_go", json!({}))]).says("one").says("two");
     let agent = agent_in(place.path(), "work", script).await;
@@ -160,13 +164,40 @@ async fn a_session_whose_last_handle_is_gone_is_opened_after_its_turn() {
     let id = session.id().0.clone();
     drop((turn, session));
 
-    let (again, ()) = tokio::join!(in_time(agent.resume(&id)), async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        fs::write(place.path().join("work/go"), "").unwrap();
-    });
+    let again = in_time(agent.resume(&id)).await.unwrap();
+    let joining = again.prompt("and then?");
+    fs::write(place.path().join("work/go"), "").unwrap();
+    assert_eq!(in_time(joining).await.unwrap().text, "one");
+    assert_eq!(in_time(again.prompt("and then?")).await.unwrap().text, "two");
+}
 
-    let report = in_time(again.unwrap().prompt("and then?")).await.unwrap();
-    assert_eq!(report.text, "two");
+#[tokio::test]
+async fn a_turn_whose_handler_was_cancelled_can_be_stopped() {
+    struct Hangs;
+    impl Provider for Hangs {
+        fn stream(
+            &self,
+            _: haft::Request,
+        ) -> futures::stream::BoxStream<'static, Result<haft::Delta, haft::ProviderError>> {
+            futures::stream::pending().boxed()
+        }
+    }
+    let place = tempfile::tempdir().unwrap();
+    let builder = Haft::builder().provider(Hangs).workspace(place.path()).in_memory();
+    let agent = builder.build().await.unwrap();
+    let session = agent.session().unwrap();
+    let id = session.id().0.clone();
+    let handler = async move { session.prompt("go").await };
+    tokio::time::timeout(Duration::from_millis(50), handler).await.unwrap_err();
+
+    let again = in_time(agent.resume(&id)).await.unwrap();
+    again.send(Command::Interrupt).unwrap();
+    let is_end = |event: &Event| match event {
+        Event::Recorded(entry) => matches!(entry.fact, Fact::TurnEnded { .. }),
+        Event::Live(_) => false,
+    };
+    let ends = again.events(Seq(0)).filter(|event| std::future::ready(is_end(event)));
+    assert!(in_time(std::pin::pin!(ends).next()).await.is_some());
 }
 
 #[tokio::test]
@@ -185,8 +216,57 @@ async fn what_is_asked_once_the_last_handle_is_gone_is_refused() {
 
     let again = in_time(agent.resume(&id)).await.unwrap();
 
-    assert_eq!(in_time(again.prompt("and then?")).await.unwrap().outcome, Some(Outcome::Finished));
+    let report = in_time(again.prompt("and then?")).await.unwrap();
+    // Whether the prompt joined the turn or opened one.
+    assert_ne!(report.outcome, Some(Outcome::Interrupted));
     assert_eq!(fs::read_dir(&work).unwrap().count(), 0);
+}
+
+/// Waits for the outcome of the turn without listening.
+async fn outcome(session: &Session) -> Outcome {
+    loop {
+        let entries = session.entries();
+        if let Some(Fact::TurnEnded { outcome, .. }) = entries.last().map(|entry| &entry.fact) {
+            return *outcome;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn what_no_code_listens_to_is_refused() {
+    for how in ["the handle is dropped", "there is no handle", "another stream is dropped"] {
+        let place = tempfile::tempdir().unwrap();
+        let script = model().calls([writes("a.txt")]).says("one");
+        let agent = Haft::builder().provider(script).tool(write_text).workspace(place.path()).in_memory();
+        let session = agent.build().await.unwrap().session().unwrap();
+        let prompt = Command::Prompt { parts: vec![Part::text("write")], channel: None };
+        match how {
+            "the handle is dropped" => drop(until_asked(&mut session.prompt("write")).await),
+            "there is no handle" => session.send(prompt).unwrap(),
+            _ => {
+                let mut events = Box::pin(session.events(Seq(0)));
+                session.send(prompt).unwrap();
+                in_time(until_asked_in(&mut events)).await;
+            }
+        }
+        assert_eq!(in_time(outcome(&session)).await, Outcome::Refused, "{how}");
+        assert!(!place.path().join("a.txt").exists(), "{how}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_waits_for_code_that_follows_the_session() {
+    let place = tempfile::tempdir().unwrap();
+    let script = model().calls([writes("a.txt")]).says("one");
+    let agent = Haft::builder().provider(script).tool(write_text).workspace(place.path()).in_memory();
+    let session = agent.build().await.unwrap().session().unwrap();
+    let mut events = Box::pin(session.events(Seq(0)));
+    drop(session.prompt("write"));
+    let call = in_time(until_asked_in(&mut events)).await;
+    session.send(Command::answer(call, Answer::Once)).unwrap();
+    assert_eq!(in_time(outcome(&session)).await, Outcome::Finished);
+    assert!(place.path().join("a.txt").exists());
 }
 
 #[tokio::test]
@@ -291,4 +371,40 @@ async fn a_function_that_blocks_learns_that_its_call_was_given_up() {
         }
     };
     in_time(seen).await;
+}
+
+/// Changes files without saying which.
+struct Run;
+
+impl Tool for Run {
+    const NAME: &'static str = "run";
+    type Args = serde_json::Map<String, serde_json::Value>;
+    fn effects(&self, _: &Self::Args, _: &Path) -> Vec<haft::Effect> {
+        vec![haft::Effect::execute("run")]
+    }
+    async fn run(&self, _: Self::Args, context: &ToolContext) -> Result<ToolOutput, haft::ToolError> {
+        fs::write(context.live.join("b.txt"), "untracked").unwrap();
+        Ok(ToolOutput::text("done"))
+    }
+}
+
+#[tokio::test]
+async fn the_report_of_an_undo_says_what_was_not_undone_and_what_was_merged() {
+    let place = tempfile::tempdir().unwrap();
+    let lines = |first: &str, last: &str| format!("{first}\n\n\n\n\n\n\n{last}\n");
+    let write = |first: &str| ("write_text", json!({"path": "a.txt", "text": lines(first, "nine")}));
+    let script = model().calls([write("one"), write("ONE"), ("run", json!({}))]).says("done");
+    let builder = Haft::builder().provider(script).tool(write_text).tool(Run).workspace(place.path());
+    let session = builder.mode(Mode::Full).in_memory().build().await.unwrap().session().unwrap();
+    let report = session.prompt("go").await.unwrap();
+    fs::write(place.path().join("a.txt"), lines("ONE", "NINE")).unwrap();
+
+    let undo = haft::types::UndoCalls { calls: vec![2], merge: true, ..Default::default() };
+    let undone = session.start(Command::UndoCalls(undo)).await.unwrap();
+    assert_eq!(fs::read_to_string(place.path().join("a.txt")).unwrap(), lines("one", "NINE"));
+    assert_eq!((undone.merged.as_slice(), undone.marked.len()), (&["a.txt".into()][..], 0), "{undone:?}");
+
+    let undone = session.start(Command::Rewind { to: Seq(0) }).await.unwrap();
+    assert_eq!(undone.untracked, [report.calls[2].id().clone()]);
+    assert!(place.path().join("b.txt").exists());
 }

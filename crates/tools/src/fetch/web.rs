@@ -3,7 +3,7 @@ use super::{
     fault::{broken, failed, private},
     page::Page,
 };
-use haft_core::{ToolError, ToolErrorKind};
+use haft_core::{Readable, ToolError, ToolErrorKind};
 use haft_http::{PublicNames, Reach, is_inside};
 use reqwest::{Client, Response, header::LOCATION};
 use std::sync::{Arc, OnceLock};
@@ -40,13 +40,25 @@ impl Web {
         Self { allow_private, secure: OnceLock::new(), plain: OnceLock::new() }
     }
 
-    /// Reads at most `most` bytes.
-    pub(super) async fn get(&self, mut url: Url, most: usize) -> Result<Page, ToolError> {
+    /// Reads at most `most` bytes. `readable`: what redirects may lead to.
+    pub(super) async fn get(
+        &self,
+        mut url: Url,
+        most: usize,
+        readable: &Readable,
+    ) -> Result<Page, ToolError> {
+        let first = url.clone();
         for _ in 0..=MAX_REDIRECTS {
             let response = self.ask(&url).await?;
             match response.status().as_u16() {
                 200..=299 => return Page::read(url, response, most).await,
-                301 | 302 | 303 | 307 | 308 => url = next(&url, &response)?,
+                301 | 302 | 303 | 307 | 308 => {
+                    let target = next(&url, &response)?;
+                    if !readable.covers(first.as_str(), target.as_str()) {
+                        return Err(leads_away(&url, &target, "which needs a permission of its own"));
+                    }
+                    url = target;
+                }
                 _ => return Err(failed(&url, &response)),
             }
         }
@@ -84,12 +96,23 @@ fn next(url: &Url, response: &Response) -> Result<Url, ToolError> {
         return Err(failed(url, response));
     };
     let target = parse(target.as_str())?;
-    if same_host(url, &target) {
-        return Ok(target);
+    match why_not(url, &target) {
+        None => Ok(target),
+        Some(why) => Err(leads_away(url, &target, why)),
     }
-    let message = format!("cannot fetch `{url}`: it redirects to another host");
-    Err(ToolError::new(ToolErrorKind::User, message)
-        .hint(format!("fetch `{target}` if that is what you want")))
+}
+
+/// Why a redirect is not followed, whatever rules say.
+fn why_not(url: &Url, target: &Url) -> Option<&'static str> {
+    if url.scheme() == "https" && target.scheme() == "http" {
+        return Some("which is not encrypted");
+    }
+    (!same_host(url, target)).then_some("on another host")
+}
+
+fn leads_away(url: &Url, target: &Url, why: &str) -> ToolError {
+    let message = format!("cannot fetch `{url}`: it redirects to `{target}`, {why}");
+    ToolError::new(ToolErrorKind::User, message).hint("fetch that address if it is what you want")
 }
 
 /// With or without `www.`, and on the port of its scheme or on the same one.
@@ -110,9 +133,11 @@ mod tests {
             ("https://a.org/", "https://b.a.org/", false),
             ("https://a.org/", "https://a.org:8443/", false),
             ("http://a.org:80/", "https://a.org:443/", true),
+            ("https://a.org/", "http://a.org/", false),
         ];
         for (one, other, expected) in table {
-            assert_eq!(same_host(&parse(one).unwrap(), &parse(other).unwrap()), expected, "{one} {other}");
+            let why_not = why_not(&parse(one).unwrap(), &parse(other).unwrap());
+            assert_eq!(why_not.is_none(), expected, "{one} {other}: {why_not:?}");
         }
     }
 

@@ -2,10 +2,12 @@
 //! it.
 use super::{
     Action,
-    config::{self, Setting},
     repository::{Repository, refused},
 };
-use haft_core::{ToolContext, ToolError};
+use haft_core::{
+    ToolContext, ToolError,
+    git_settings::{self, Setting},
+};
 
 /// Maximum repositories inside the repository that are checked.
 const MAX_REPOSITORIES: usize = 100;
@@ -25,7 +27,7 @@ pub(super) async fn open(ctx: &ToolContext, action: Action) -> Result<Repository
 
 /// Refuses if `git blame` would read a file that the call may not: its first line would be quoted in an error.
 fn refuse_foreign_files(repository: &Repository, settings: &[Setting]) -> Result<(), ToolError> {
-    for file in config::revision_files(settings) {
+    for file in git_settings::revision_files(settings) {
         // In front of a name, git reads `~` as a home folder, `%(prefix)` as its own, and `:(…)` as an option.
         let path = repository.root.join(file).canonicalize();
         let is_own =
@@ -41,7 +43,7 @@ fn refuse_foreign_files(repository: &Repository, settings: &[Setting]) -> Result
 
 /// Refuses if the repository defines a filter: its output is unknown without running it.
 fn refuse_filters(settings: &[Setting], whose: &str) -> Result<(), ToolError> {
-    match config::filters(settings).first() {
+    match git_settings::filters(settings).first() {
         None => Ok(()),
         Some(name) => Err(refused(&format!("{whose} would run a program (the filter `{name}`)"))),
     }

@@ -1,11 +1,11 @@
 //! [`Repository`]: the repository around a workspace, in which `git` runs without starting anything of the
 //! repository's.
-use super::{
-    Action,
-    config::{self, Setting},
-};
+use super::Action;
 use crate::files::text_of;
-use haft_core::{Access, Confinement, Readable, ToolContext, ToolError, ToolErrorKind};
+use haft_core::{
+    Access, Confinement, Readable, ToolContext, ToolError, ToolErrorKind,
+    git_settings::{self, Setting},
+};
 use haft_process::{Exit, Finished, Program};
 use std::{
     ffi::OsString,
@@ -61,7 +61,7 @@ impl Repository {
         let confinement = ctx.access.confinement.clone();
         let mut repository = Self { root, folder, hooks, readable, environment, confinement };
         let settings = repository.settings().await?;
-        repository.set(config::overrides(&settings));
+        repository.set(git_settings::overrides(&settings));
         Ok((repository, settings))
     }
 
@@ -78,18 +78,14 @@ impl Repository {
         if list.truncated {
             Err(refused("its configuration is too long"))
         } else {
-            Ok(config::settings(&list.stdout))
+            Ok(git_settings::settings(&list.stdout))
         }
     }
 
     /// The options that precede the action.
     fn set(&mut self, settings: Vec<(String, String)>) {
         self.environment.retain(|(name, _)| !name.starts_with("GIT_CONFIG_"));
-        self.environment.push(("GIT_CONFIG_COUNT".into(), settings.len().to_string()));
-        for (index, (key, value)) in settings.into_iter().enumerate() {
-            self.environment.push((format!("GIT_CONFIG_KEY_{index}"), key));
-            self.environment.push((format!("GIT_CONFIG_VALUE_{index}"), value));
-        }
+        self.environment.extend(git_settings::variables(settings));
     }
 
     /// Runs `git` with these arguments.
@@ -200,8 +196,67 @@ fn find(folder: &Path) -> Result<(PathBuf, Vec<String>), ToolError> {
             return Err(refused(&format!("`.git/{name}` is a link or a pipe, or lies too deep")));
         }
     }
+    // What lies outside was judged as what the call reads.
+    borrowed_by(root, &common)?;
     Ok((root.to_owned(), hooks_in(&common.join("hooks"))))
 }
+
+/// The folders outside of the repository around `folder` from which git would take objects as its own. A repository that
+/// [`Repository::locate`] refuses has none.
+pub(super) fn borrowed(folder: &Path) -> Vec<PathBuf> {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let root = folder.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
+    let found = root.and_then(|root| Some((root, common_of(&directory_of(root).ok()?).ok()?)));
+    found.and_then(|(root, common)| borrowed_by(root, &common).ok()).unwrap_or_default()
+}
+
+/// Fails if a list of such folders is not plain, or links lead on from one of them inside of the repository.
+fn borrowed_by(root: &Path, common: &Path) -> Result<Vec<PathBuf>, ToolError> {
+    let (mut outside, mut inside) = (Vec::new(), vec![common.join("objects")]);
+    let mut place = 0;
+    while let Some(objects) = inside.get(place).cloned() {
+        for line in alternates(&objects.join("info/alternates"))? {
+            let named = objects.join(line);
+            let next = named.canonicalize().unwrap_or(named);
+            let is_inside = next.starts_with(root) || next.starts_with(common);
+            if is_inside && has_link(&next, MAX_DEPTH) {
+                return Err(refused(&format!("there is a link in `{}`", next.display())));
+            }
+            let list = if is_inside { &mut inside } else { &mut outside };
+            if !list.contains(&next) {
+                list.push(next);
+            }
+        }
+        place += 1;
+        if place > MAX_BORROWED {
+            return Err(refused("it takes objects from too many folders"));
+        }
+    }
+    Ok(outside)
+}
+
+/// The lines of a list of folders with objects. Git would unquote one that begins with a quotation mark.
+fn alternates(list: &Path) -> Result<Vec<String>, ToolError> {
+    if list.symlink_metadata().is_err() {
+        return Ok(Vec::new());
+    }
+    let is_plain = |text: &String| !text.lines().any(|line| line.starts_with('"'));
+    let text = text_of(list).filter(is_plain);
+    let text = text.ok_or_else(|| refused("its `objects/info/alternates` is not a list of plain paths"))?;
+    let lines = text.split('\n').filter(|line| !line.is_empty() && !line.starts_with('#'));
+    Ok(lines.map(str::to_owned).collect())
+}
+
+fn has_link(folder: &Path, depth: usize) -> bool {
+    fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => depth == 0 || has_link(&entry.path(), depth - 1),
+        Ok(kind) => !kind.is_file(),
+        Err(_) => true,
+    })
+}
+
+/// Git itself follows five such folders, one behind the other.
+const MAX_BORROWED: usize = 100;
 
 /// How many folders deep git's own files lie at most.
 const MAX_DEPTH: usize = 40;
@@ -216,7 +271,6 @@ fn odd_file(directory: &Path, folder: &Path, depth: usize) -> Option<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().find_map(|entry| {
         let (kind, path) = (entry.file_type().ok()?, entry.path());
         match kind.is_dir() {
-            true if path == directory.join("objects") => None,
             true if depth == 0 => Some(path),
             true => odd_file(directory, &path, depth - 1),
             false if kind.is_symlink() => leads_away(directory, &path).then_some(path),
@@ -228,9 +282,10 @@ fn odd_file(directory: &Path, folder: &Path, depth: usize) -> Option<PathBuf> {
 /// Whether git would take what a link leads to for a part of the repository. People link hooks and lists of what to ignore.
 fn leads_away(directory: &Path, link: &Path) -> bool {
     let name = link.strip_prefix(directory).unwrap_or(link);
-    let is_reference =
-        name.components().any(|part| ["refs", "logs"].iter().any(|name| part.as_os_str() == *name));
-    if is_reference || name.components().count() == 1 {
+    let is_data = name
+        .components()
+        .any(|part| ["objects", "refs", "logs"].iter().any(|name| part.as_os_str() == *name));
+    if is_data || name.components().count() == 1 {
         return true;
     }
     let Ok(target) = fs::metadata(link) else { return false };

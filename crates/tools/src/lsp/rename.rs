@@ -36,6 +36,7 @@ impl Tool for Rename {
         parameters: &[FILE, SYMBOL, LINE, ("new_name", &["newName", "to", "replacement"])],
     };
     type Args = Args;
+    const QUOTES_FILES: bool = true;
 
     /// Which other files change is for the server to say: they are judged when it has.
     fn effects(&self, args: &Args, workspace: &Path) -> Vec<Effect> {

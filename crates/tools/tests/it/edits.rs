@@ -51,6 +51,11 @@ async fn an_edit_is_understood_as_other_systems_write_it() {
         ("code_edit", json!({"file": "a", "action": "replace", "lines": "1:1", "replacement": "y"})),
         ("code_edit", json!({"file_path": "a", "operation": "replace", "start_line": 1, "content": "y"})),
         ("file", json!({"file": "a", "operation": "write", "text": "y\n"})),
+        ("Write", json!({"file_path": "a", "content": "y\n"})),
+        ("write", json!({"filePath": "a", "content": "y\n"})),
+        ("write_file", json!({"path": "a", "contents": "y\n"})),
+        ("create_file", json!({"filename": "a", "file_text": "y\n"})),
+        ("write_to_file", json!({"path": "a", "content": "y\n"})),
     ];
     for (tool, arguments) in table {
         let kit = Kit::new();

@@ -95,7 +95,7 @@ async fn what_cannot_be_read_says_why() {
         ("/loop", "more than 5 redirects"),
         ("/slow", "not done within 1 s"),
         ("/file", "`file` is neither `http` nor `https`"),
-        ("/there", "it redirects to another host"),
+        ("/there", "on another host"),
     ];
     for (path, expected) in table {
         let told = kit.told("fetch", json!({"url": format!("{server}{path}")})).await;

@@ -93,7 +93,9 @@ async fn go() {
     let test = "package sample\n\nimport \"testing\"\n\nfunc TestAdds(t *testing.T) {}\n\n\
         func TestFails(t *testing.T) {\n\tt.Error(\"no\")\n}\n\nfunc TestSlow(t *testing.T) { t.Skip() }\n";
     kit.put("a_test.go", test);
-    check(&kit.told("test", json!({})).await, "1 1 1", &["TestFails a_test.go:8 a_test.go:8: no"]);
+    for arguments in [json!({}), json!({"path": "./..."}), json!({"path": "..."})] {
+        check(&kit.told("test", arguments).await, "1 1 1", &["TestFails a_test.go:8 a_test.go:8: no"]);
+    }
     let one = kit.told("test", json!({"path": "a_test.go", "filter": "TestAdds"})).await;
     assert_eq!(one.content, "1 passed, 0 failed (`go test -json -run=TestAdds .`)");
     kit.put("a_test.go", "package sample\n\nfunc x() { y() }\n");

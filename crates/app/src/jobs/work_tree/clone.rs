@@ -25,7 +25,9 @@ pub(super) fn of_branch(origin: &Path, tree: &Path, branch: &str) -> Result<(), 
     let own = tree.join(".git");
     own_folder(tree)?;
     // All refs as they are: to the job it is the same repository.
-    let all = ["clone", "--quiet", "--local", "--mirror", "--template=", "--"];
+    // Without `--local`, which Git takes for granted here and then copies what it cannot link. If the objects are
+    // elsewhere, the job gets its own: it may not read there.
+    let all = ["clone", "--quiet", "--dissociate", "--mirror", "--template=", "--"];
     tried(local(origin).args(all).args([origin_of(origin)?.as_path(), &own]))?;
     take_settings(origin, &own)?;
     tried(git(tree).args(["checkout", "--quiet", branch, "--"]))

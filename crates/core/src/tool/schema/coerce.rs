@@ -3,7 +3,7 @@ use serde_json::{Map, Value};
 
 /// Puts right what is unambiguous; what it cannot read stays as it is, for the check to report.
 pub(super) fn coerce(value: Value, schema: &Value) -> Value {
-    let Some(wanted) = schema.get("type").and_then(Value::as_str) else { return value };
+    let Some(wanted) = wanted(schema) else { return value };
     match (wanted, value) {
         ("object", Value::String(text)) => reread(text, schema, Value::is_object),
         ("array", Value::String(text)) => reread(text, schema, Value::is_array),
@@ -14,7 +14,8 @@ pub(super) fn coerce(value: Value, schema: &Value) -> Value {
         },
         ("integer", Value::Number(number)) => whole(number),
         ("integer", Value::String(text)) => {
-            text.trim().parse::<i64>().map_or(Value::String(text), Value::from)
+            let number = text.trim().parse::<i64>().map(Value::from);
+            number.or_else(|_| text.trim().parse::<u64>().map(Value::from)).unwrap_or(Value::String(text))
         }
         ("number", Value::String(text)) => {
             let number = text.trim().parse::<f64>().ok().and_then(serde_json::Number::from_f64);
@@ -31,22 +32,76 @@ pub(super) fn coerce(value: Value, schema: &Value) -> Value {
     }
 }
 
+/// The only type that a value must have if it is not null.
+pub(super) fn wanted(schema: &Value) -> Option<&str> {
+    match schema.get("type")? {
+        Value::Array(types) => match types.iter().filter_map(Value::as_str).collect::<Vec<_>>()[..] {
+            [only] | [only, "null"] | ["null", only] => Some(only),
+            _ => None,
+        },
+        only => only.as_str(),
+    }
+}
+
+/// Leaves out optional properties that are null and must not be: models write null for what they do not give.
 fn coerce_object(object: Map<String, Value>, schema: &Value) -> Map<String, Value> {
     let required = |name: &str| {
         schema.get("required").and_then(Value::as_array).is_some_and(|names| names.iter().any(|n| n == name))
     };
-    let given = object.into_iter().filter(|(name, value)| !value.is_null() || required(name));
-    let coerced = given.map(|(name, value)| match schema.get("properties").and_then(|all| all.get(&name)) {
+    let means_something = |name: &str| match inner(schema, name) {
+        Some(Value::Bool(is_allowed)) => *is_allowed,
+        Some(inner) => required(name) || takes_null(inner),
+        None => true,
+    };
+    let given = object.into_iter().filter(|(name, value)| !value.is_null() || means_something(name));
+    let coerced = given.map(|(name, value)| match inner(schema, &name) {
         Some(inner) => (name, coerce(value, inner)),
         None => (name, value),
     });
     coerced.collect()
 }
 
+/// The schema of a property: its own, or the one of all other properties.
+fn inner<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
+    let own = schema.get("properties").and_then(|all| all.get(name));
+    own.or_else(|| schema.get("additionalProperties"))
+}
+
+/// Whether a schema says that a value may be null.
+fn takes_null(schema: &Value) -> bool {
+    let is_null = |alternative: &Value| alternative["type"] == "null";
+    match &schema["type"] {
+        Value::Array(types) => types.iter().any(|name| name == "null"),
+        Value::Null => ["anyOf", "oneOf"]
+            .iter()
+            .any(|key| schema[key].as_array().is_some_and(|all| all.iter().any(is_null))),
+        only => only == "null",
+    }
+}
+
 fn reread(text: String, schema: &Value, fits: fn(&Value) -> bool) -> Value {
     match serde_json::from_str(&text) {
         Ok(value) if fits(&value) => coerce(value, schema),
         _ => Value::String(text),
+    }
+}
+
+/// Writes `3.0` as `3` where an integer is wanted: JSON Schema takes it for one, serde does not.
+pub(super) fn with_integers(value: Value, schema: &Value) -> Value {
+    match value {
+        Value::Number(number) if wanted(schema) == Some("integer") => whole(number),
+        Value::Array(items) => match schema.get("items") {
+            Some(each) => items.into_iter().map(|item| with_integers(item, each)).collect(),
+            None => Value::Array(items),
+        },
+        Value::Object(object) => {
+            let whole = object.into_iter().map(|(name, value)| match inner(schema, &name) {
+                Some(schema) => (name, with_integers(value, schema)),
+                None => (name, value),
+            });
+            whole.collect()
+        }
+        value => value,
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn describe<A: JsonSchema>() -> Described {
     });
     let mut schema = settings.into_generator().into_root_schema_for::<A>().to_value();
     let description = schema.as_object_mut().and_then(|object| object.shift_remove("description"));
-    plain(&mut schema);
+    plain(&mut schema, false);
     let (mut told, mut accepted) = (schema.clone(), schema);
     conceal(&mut told);
     reveal(&mut accepted);
@@ -77,10 +77,11 @@ fn each_property(schema: &mut Value, change: impl Fn(&mut Map<String, Value>) + 
     }
 }
 
-/// Removes what a model need not read: titles, Rust's number formats, nullability.
-fn plain(schema: &mut Value) {
+/// Removes what a model need not read: titles, Rust's number formats, and that a property may be null, since it can be left
+/// out. An item of a list or a value of a map cannot: its null says something.
+fn plain(schema: &mut Value, is_property: bool) {
     match schema {
-        Value::Array(items) => items.iter_mut().for_each(plain),
+        Value::Array(items) => items.iter_mut().for_each(|item| plain(item, false)),
         Value::Object(object) => {
             if object.get("title").is_some_and(Value::is_string) {
                 object.shift_remove("title");
@@ -88,26 +89,40 @@ fn plain(schema: &mut Value) {
             if object.get("format").and_then(Value::as_str).is_some_and(is_rust_number) {
                 object.shift_remove("format");
             }
-            if let Some(Value::Array(types)) = object.get_mut("type") {
-                types.retain(|name| name != "null");
-                if let [only] = types.as_slice() {
-                    let only = only.clone();
-                    object.insert("type".into(), only);
+            if is_property {
+                remove_null(object);
+            }
+            for (keyword, value) in object.iter_mut() {
+                match value {
+                    Value::Object(properties) if keyword == "properties" => {
+                        properties.values_mut().for_each(|property| plain(property, true));
+                    }
+                    value => plain(value, false),
                 }
             }
-            if let Some(Value::Array(options)) = object.get_mut("enum") {
-                options.retain(|option| !option.is_null());
-            }
-            if let Some(only) = one_or_null(object) {
-                object.shift_remove("anyOf");
-                object.extend(only);
-            }
-            if object.get("default").is_some_and(Value::is_null) {
-                object.shift_remove("default");
-            }
-            object.values_mut().for_each(plain);
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// `Option<T>` as the schema of `T`.
+fn remove_null(object: &mut Map<String, Value>) {
+    if let Some(Value::Array(types)) = object.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            object.insert("type".into(), only);
+        }
+    }
+    if let Some(Value::Array(options)) = object.get_mut("enum") {
+        options.retain(|option| !option.is_null());
+    }
+    if let Some(only) = one_or_null(object) {
+        object.shift_remove("anyOf");
+        object.extend(only);
+    }
+    if object.get("default").is_some_and(Value::is_null) {
+        object.shift_remove("default");
     }
 }
 

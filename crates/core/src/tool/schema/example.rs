@@ -1,4 +1,5 @@
 //! [`example`]: makes a call that passes, for a model to imitate.
+use super::coerce::wanted;
 use crate::ToolSpec;
 use serde_json::{Value, json};
 
@@ -13,14 +14,29 @@ pub fn example(spec: &ToolSpec) -> Value {
 /// A value that passes, made from the schema alone.
 fn sample(schema: &Value) -> Value {
     let first = |key: &str| schema.get(key).and_then(Value::as_array).and_then(|all| all.first()).cloned();
-    let given = first("examples").or_else(|| first("enum")).or_else(|| schema.get("default").cloned());
-    given.unwrap_or_else(|| match schema.get("type").and_then(Value::as_str) {
+    let constant = || schema.get("const").or_else(|| schema.get("default")).cloned();
+    let given = first("examples").or_else(|| first("enum")).or_else(constant);
+    if let Some(given) = given {
+        return given;
+    }
+    if let Some(alternative) = first("oneOf").or_else(|| first("anyOf")) {
+        return sample(&alternative);
+    }
+    match wanted(schema) {
         Some("object") => sample_object(schema),
-        Some("array") => schema.get("items").map_or(json!([]), |each| json!([sample(each)])),
+        Some("array") => sample_array(schema),
         Some("integer") | Some("number") => schema.get("minimum").cloned().unwrap_or(json!(1)),
         Some("boolean") => json!(true),
         _ => json!("…"),
-    })
+    }
+}
+
+fn sample_array(schema: &Value) -> Value {
+    let first: Vec<Value> = schema["prefixItems"].as_array().into_iter().flatten().map(sample).collect();
+    let least = schema["minItems"].as_u64().unwrap_or(1).max(u64::from(first.is_empty())) as usize;
+    let more = least.saturating_sub(first.len());
+    let each = schema.get("items").filter(|each| each.is_object()).map(sample);
+    first.into_iter().chain(each.into_iter().cycle().take(more)).collect()
 }
 
 fn sample_object(schema: &Value) -> Value {

@@ -92,6 +92,15 @@ fn alternatives(
         let problems = problems(subject, cause, arguments, parameters);
         problems.into_iter().map(|problem| problem.message).collect::<Vec<_>>().join(" and ")
     };
+    // An enum whose variants have descriptions.
+    let constant = |cause: &ValidationError<'_, '_>| match &cause.kind {
+        Kind::Const { want } => Some((*want).clone()),
+        _ => None,
+    };
+    if let Some(constants) = error.causes.iter().map(constant).collect::<Option<Vec<_>>>() {
+        let value = value_at(arguments, &error.instance_location);
+        return format!("{at} must be one of {}, not {value}", Value::Array(constants));
+    }
     let mut all: Vec<String> = error.causes.iter().map(against).collect();
     all.dedup();
     match all.as_slice() {

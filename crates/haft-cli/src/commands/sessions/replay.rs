@@ -3,7 +3,7 @@
 use crate::{CliContext, args::ReplayArgs};
 use haft_app::{
     Failure,
-    replay::{OtherModel, Refusal, ReplayOptions, ReplayReport, Shown},
+    replay::{OtherModel, Refusal, ReplayOptions, ReplayReport, Shown, not_made_again},
 };
 use haft_core::SessionOpened;
 use haft_engine::Chat;
@@ -50,7 +50,7 @@ fn refused(Refusal { seq, name, reason }: Refusal) -> Failure {
 }
 
 fn print(cli: &CliContext, report: &ReplayReport, json: bool) -> Result<Exit, Failure> {
-    let ReplayReport { session, rounds, calls, difference, outcome, .. } = report;
+    let ReplayReport { session, rounds, calls, not_again, difference, outcome, .. } = report;
     if json {
         let line = serde_json::to_string(report).map_err(anyhow::Error::from)?;
         writeln!(stdout(), "{}", safe::json(&line))?;
@@ -62,6 +62,9 @@ fn print(cli: &CliContext, report: &ReplayReport, json: bool) -> Result<Exit, Fa
         let workspace = SessionOpened::of(&entries).map(|opened| opened.workspace.display().to_string());
         let place = safe::text(&workspace.unwrap_or_default()).into_owned();
         writeln!(stdout(), "no difference: {calls} in {rounds}, in a copy of `{place}`")?;
+        if let Some(line) = not_made_again(*not_again) {
+            writeln!(stdout(), "{line}")?;
+        }
     }
     let after = outcome.map_or(Exit::Success, Exit::from);
     Ok(if difference.is_some() { Exit::Failed } else { after })

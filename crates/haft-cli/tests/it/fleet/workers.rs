@@ -52,6 +52,26 @@ fn a_job_goes_on_with_another_worker_where_the_first_one_was_killed() {
 }
 
 #[test]
+fn the_evidence_of_a_job_names_the_commit_that_it_began_with() {
+    let Some(fleet) = Fleet::new() else { return };
+    let base = git(&fleet.remote(), &["rev-parse", "main"]);
+    let remote = fleet.remote().display().to_string();
+    for named in [None, Some("main"), Some(base.as_str())] {
+        let mut words = vec!["fleet", "add", "builder", "Count once", "--repository", &remote];
+        words.extend(named.iter().flat_map(|base| ["--base", base]));
+        assert_eq!(fleet.run(&words).code, 0, "{named:?}");
+    }
+    let script = fleet.place.script("steps.jsonl", &[count(), publish(), say()]);
+    let mut worker = fleet.worker(&script, &[]);
+    fleet.wait_for("all are completed", || (fleet.over() == 3).then_some(()));
+    for line in fleet.run(&["fleet", "list", "--json"]).out.lines() {
+        let job: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(job["output"]["evidence"][0]["base"], json!(base), "{job}");
+    }
+    end(&mut worker);
+}
+
+#[test]
 fn a_worker_that_was_paused_can_neither_write_nor_settle() {
     let Some(fleet) = Fleet::new() else { return };
     let id = fleet.add();

@@ -4,7 +4,7 @@ use crate::kit::{
     project::{EXAMPLES, Project, git},
 };
 use serde_json::{Value, json};
-use std::process::Stdio;
+use std::{fs, process::Stdio};
 
 // P-04, P-46, P-50, P-52, P-56, P-59, P-60, P-61, P-62, P-63
 #[test]
@@ -326,6 +326,24 @@ fn a_repository_whose_settings_would_run_programs_gets_no_work_tree() {
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.err.contains("filter.x.smudge"), "{}", ran.err);
     assert!(project.place.read("pwned").is_none() && project.jobs().is_empty());
+}
+
+// The branch is fetched from the work tree into a repository whose settings name a program for its alternates.
+#[test]
+fn a_program_that_lists_alternates_is_not_run_for_a_job() {
+    let project = Project::new();
+    let work = project.place.work();
+    let ran = project.place.path().join("ran");
+    let head = git(&work, &["symbolic-ref", "--short", "HEAD"]);
+    git(&work, &["init", "--quiet", "--bare", ".git/x"]);
+    git(&work.join(".git/x"), &["fetch", "--quiet", "../..", &format!("{0}:{0}", head.trim())]);
+    fs::write(work.join(".git/objects/info/alternates"), "../x/objects\n").unwrap();
+    let marks = format!("echo >>'{}'; false", ran.display());
+    git(&work, &["config", "core.alternateRefsCommand", &marks]);
+    let script = project.place.script("steps.jsonl", &vec![json!({"say": "There is nothing to do."}); 4]);
+    let built = project.build(&script);
+    assert_eq!(project.jobs().len(), 1, "{built:?}");
+    assert!(!ran.exists(), "{built:?}");
 }
 
 // Published, then changed again: that is not done, and the change is published as well.

@@ -76,3 +76,19 @@ fn what_a_job_writes_into_a_submodule_is_told_and_kept() {
     let kept = std::fs::read_dir(trees).unwrap().next().expect("the tree is kept").unwrap().path();
     assert_eq!(std::fs::read_to_string(kept.join("lib/in.txt")).unwrap(), "x\n");
 }
+
+/// Git links the objects of a clone, and copies them where it cannot: `/dev/shm` is a file system of its own.
+#[test]
+fn a_job_begins_where_its_folder_is_on_another_file_system() {
+    let place = Place::new();
+    place.write("a.txt", "a\n");
+    begin_repository(&place.work());
+    let home = tempfile::tempdir_in("/dev/shm").unwrap();
+    let model = place.script("job", &[json!({"say": "There is nothing to do."})]);
+    let mut command = place.haft(&["build", "look around", "--permission", "full", "--model", &model]);
+    let ran = Ran::from(command.env("HAFT_HOME", home.path()).output().unwrap());
+    assert!(
+        ran.err.contains("There is nothing to do.") || ran.out.contains("There is nothing to do."),
+        "{ran:?}"
+    );
+}

@@ -271,6 +271,31 @@ fn the_token_of_a_login_is_hidden_in_results() {
 }
 
 #[test]
+fn a_key_in_the_entry_of_a_server_is_hidden_in_results() {
+    let place = Place::new();
+    let server = AuthorizationServer::start(Trick::None);
+    let code = "import os\ntools = lambda: [{'name': 'ping', 'inputSchema': {'type': 'object'}}]\n\
+                called = lambda id: answer(id, os.environ['PEER_KEY'] + ' ' + os.environ['STAGE'])";
+    let program = place.write("server.py", kit::mcp_server::mcp_server(code));
+    place.configure(&format!(
+        "[mcp.peer]\nurl = \"{}/mcp\"\nheaders = {{ Authorization = \"Bearer secret-token\" }}\n\
+         [mcp.local]\ncommand = \"python3\"\narguments = [\"{}\"]\n\
+         environment = {{ PEER_KEY = \"secret-0123456789abcdef\", STAGE = \"staging-environment-2\" }}\n",
+        server.address,
+        program.display()
+    ));
+    let calls = ["peer", "local"].map(|server| kit::call(&format!("mcp__{server}__ping"), json!({})));
+    let model = place.script("m", &[&calls[..], &[json!({"say": "done"})]].concat());
+    let ran = place.run(&["run", "--model", &model, "--permission", "full", "--json", "go"]);
+    assert!(
+        ran.out.contains("pong to Bearer [key]") && ran.out.contains("[key] staging-environment-2"),
+        "{ran:?}"
+    );
+    assert!(!format!("{ran:?}").contains("secret-"), "{ran:?}");
+    assert!(!is_written_elsewhere(&place, "secret-"));
+}
+
+#[test]
 fn a_refresh_that_is_refused_asks_for_a_login() {
     let place = Place::new();
     let server = AuthorizationServer::start(Trick::NoRefresh);

@@ -1,11 +1,21 @@
 //! What Haft promises about commands: nothing without consent, everything once, through the binary. The ways out of
 //! confinement stand in `sandbox/escape.rs`.
-use crate::kit::{Place, Ran, call, serving::Serving, terminal::poll};
+use crate::kit::{
+    Place, Ran, call,
+    project::{begin_repository, git},
+    serving::Serving,
+    terminal::poll,
+};
 use serde_json::{Value, json};
 use std::{
     fs,
+    io::{Read, Write},
+    net::TcpListener,
     os::unix::fs::{MetadataExt, symlink},
+    path::Path,
     process::Command,
+    sync::mpsc,
+    thread,
 };
 
 /// Makes more files in an ignored folder than are recorded.
@@ -293,6 +303,94 @@ fn a_command_that_can_write_elsewhere_is_not_repeated_after_a_crash() {
     let resumed = place.run(&[&["sessions", "resume", &session], &options[..]].concat());
     assert_eq!(fs::read_to_string(shared.join("log")).unwrap(), "once\n", "{resumed:?}");
     assert!(fs::read_to_string(place.journal()).unwrap().contains("what it did is unknown"), "{resumed:?}");
+}
+
+// What a rule denies, or does not allow, is not fetched behind an address that it allows.
+#[test]
+fn a_redirect_is_followed_only_to_what_may_be_fetched() {
+    let place = Place::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = format!("http://{}", listener.local_addr().unwrap());
+    let (asked, heard) = mpsc::channel();
+    thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            let (mut head, mut byte) = (Vec::new(), [0]);
+            while !head.ends_with(b"\r\n\r\n") && client.read(&mut byte).is_ok_and(|count| count == 1) {
+                head.push(byte[0]);
+            }
+            let path = String::from_utf8_lossy(&head).split(' ').nth(1).unwrap_or_default().to_owned();
+            let target =
+                path.strip_prefix("/open/to").map(|target| format!("302 Found\r\nLocation: {target}"));
+            let status = target.unwrap_or_else(|| "200 OK".to_owned());
+            let head = format!("HTTP/1.1 {status}\r\nContent-Length: 4\r\nConnection: close\r\n\r\nPAGE");
+            let _client_is_gone = client.write_all(head.as_bytes());
+            asked.send(path).unwrap();
+        }
+    });
+    place.configure(&format!(
+        "[tools.fetch]\nallow_private = true\n[rules]\nallow = [\"network:{server}/open*\"]\ndeny = [\"network:{server}/closed*\"]\n"
+    ));
+    let fetch = |path: &str, permission: &str| {
+        let arguments = json!({"url": format!("{server}{path}")}).to_string();
+        let ran = place.run(&["tools", "call", "fetch", &arguments, "--permission", permission]);
+        (format!("{}{}", ran.out, ran.err), heard.try_iter().collect::<Vec<_>>())
+    };
+    let first = |path: &str| vec![path.to_owned()];
+    for permission in ["ask", "full"] {
+        let (told, asked) = fetch("/open/to/closed/x", permission);
+        assert!(told.contains(&format!("redirects to `{server}/closed/x`")), "{permission}: {told}");
+        assert_eq!(asked, first("/open/to/closed/x"), "{permission}");
+        let (told, asked) = fetch("/open/to/open/x", permission);
+        assert!(told.contains("PAGE") && asked.len() == 2, "{permission}: {told}");
+    }
+    let (told, asked) = fetch("/open/to/other", "ask");
+    assert!(told.contains(&format!("redirects to `{server}/other`")), "{told}");
+    assert_eq!(asked, first("/open/to/other"));
+    assert!(fetch("/open/to/other", "full").0.contains("PAGE"));
+}
+
+// The objects of another repository are outside of the workspace, as its files are.
+#[test]
+fn git_reads_no_other_repository_by_its_objects_unasked() {
+    let place = Place::in_sight();
+    let (work, other) = (place.work(), place.path().join("other"));
+    let begin = |folder: &Path| {
+        fs::create_dir_all(folder).unwrap();
+        fs::write(folder.join("secret.txt"), "SECRET\n").unwrap();
+        begin_repository(folder);
+        git(folder, &["rev-parse", "HEAD"]).trim().to_owned()
+    };
+    place.write("a.txt", "one\n");
+    begin_repository(&work);
+    let (outside, inside) = (begin(&other), begin(&work.join("parts/one")));
+    let objects = other.join(".git/objects").display().to_string();
+    let list = work.join(".git/objects/info/alternates");
+    let show = |commit: &str, permission: &str| {
+        let arguments = json!({"action": "show", "ref": commit}).to_string();
+        let ran = place.run(&["tools", "call", "git", &arguments, "--permission", permission]);
+        format!("{}{}", ran.out, ran.err)
+    };
+    // The second way leads over a repository inside.
+    let within = work.join("parts/one/.git/objects/info/alternates");
+    for (list, names) in
+        [(&list, objects.clone()), (&list, format!("\"{objects}\"")), (&within, objects.clone())]
+    {
+        fs::create_dir_all(list.parent().unwrap()).unwrap();
+        fs::write(work.join(".git/objects/info/alternates"), "../../parts/one/.git/objects\n").unwrap();
+        fs::write(list, names + "\n").unwrap();
+        for permission in ["read-only", "ask"] {
+            let told = show(&outside, permission);
+            assert!(!told.contains("SECRET"), "{list:?} {permission}: {told}");
+        }
+    }
+    assert!(show(&outside, "full").contains("SECRET"));
+    fs::remove_file(&within).unwrap();
+    assert!(show(&inside, "read-only").contains("SECRET"));
+    fs::remove_file(&list).unwrap();
+    fs::remove_dir(work.join(".git/objects/pack")).unwrap();
+    symlink(other.join(".git/objects/pack"), work.join(".git/objects/pack")).unwrap();
+    git(&other, &["gc", "--quiet"]);
+    assert!(!show(&outside, "full").contains("SECRET"));
 }
 
 #[test]

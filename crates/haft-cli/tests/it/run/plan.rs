@@ -1,6 +1,7 @@
 //! Plan mode: nothing is changed until a person accepts the plan, as it is or as they edited it.
-use crate::kit::{Place, bash, call, terminal::Terminal};
+use crate::kit::{Place, bash, call, drip::Drip, terminal::Terminal};
 use serde_json::{Value, json};
+use std::fs;
 
 fn say(text: &str) -> Value {
     json!({"say": text})
@@ -45,6 +46,34 @@ fn a_command_without_a_view_does_not_run() {
     let model = place.script("m", &lines);
     let ran = place.run(&["run", "--permission", "plan", "--model", &model, "make it"]);
     assert_eq!((ran.code, place.read("made")), (0, None), "{ran:?}");
+}
+
+/// Whatever folders commands may change otherwise, and whatever hosts they reach without a question.
+#[test]
+fn a_command_for_a_plan_has_no_network_and_changes_no_other_folder() {
+    let place = Place::in_sight();
+    let (server, log) = (Drip::start(|_| None), place.path().join("shared/log"));
+    let host = server.address.strip_prefix("http://").unwrap();
+    fs::create_dir(log.parent().unwrap()).unwrap();
+    let command = format!("echo once >>{}; curl -sm 9 -d x http://{host}/; echo done", log.display());
+    let asks = json!({"command": command, "needs": [format!("network:{host}")]});
+    let run = |network: &str, permission: &str, line: Value, told: &str| {
+        place.configure(&format!(
+            "network = {network:?}\n[commands]\nprivate_hosts = true\nwritable = [{:?}]\n\
+             [rules]\nallow = [\"network:{host}\", \"execute:echo *\"]\n",
+            log.parent().unwrap()
+        ));
+        let model = place.script("m", &[line, expecting(say(PLAN), told)]);
+        let ran = place.run(&["run", "--permission", permission, "--model", &model, "make it"]);
+        assert_eq!(ran.code, 0, "{network} {permission}: {ran:?}");
+    };
+    run(host, "plan", bash(&command), "done");
+    run("on", "plan", bash(&command), "done");
+    run("ask", "plan", call("bash", asks), "denied: permission is `plan`");
+    let done = || (server.requests(), fs::read_to_string(&log).unwrap_or_default());
+    assert_eq!(done(), (0, String::new()));
+    run(host, "accept-edits", bash(&command), "done");
+    assert_eq!(done(), (1, "once\n".to_owned()));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Commands of a conversation that show or write something about it: panels, prompts for the model, files, pictures.
 
-use crate::kit::{Place, Server, bare_terminal::BareTerminal, openai_text, project::git, terminal::Terminal};
+use crate::kit::{Place, Server, bare_terminal::BareTerminal, openai_text, terminal::Terminal};
 use serde_json::{Value, json};
 
 fn opened(place: &Place, size: (u16, u16), script: &[Value], more: &str) -> Option<Terminal> {
@@ -233,7 +233,6 @@ fn files_that_are_hidden_or_have_spaces_are_found() {
     for name in files {
         place.write(name, ".env\n");
     }
-    git(&place.work(), &["init", "-q"]);
     let Some(terminal) = opened(&place, (80, 24), &[], "") else { return };
     for (typed, found, named) in [
         ("@checks", "❯ checks.md", "@checks.md "),

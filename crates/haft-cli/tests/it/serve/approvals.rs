@@ -84,3 +84,45 @@ fn an_approval_is_in_the_journal_when_the_request_is_answered() {
         assert_eq!(journal.matches(r#""type":"approval_answered""#).count(), number, "{journal}");
     }
 }
+
+#[test]
+fn a_question_that_is_asked_again_after_a_crash_is_listed_once() {
+    let place = Place::new();
+    let write = json!({"name": "write", "arguments": {"path": "a.txt", "content": "x"}});
+    let model = place.script("model", &[json!({"calls": [write]}), json!({"say": "Written.", "hang": true})]);
+    let start = || Serving::start(&place, &["--model", &model, "--permission", "ask"]);
+    let mut server = start();
+    let id = server.session("{}");
+    let asked = |server: &Serving| -> Vec<Value> {
+        let asked = server.ask(&format!("GET /v1/sessions/{id}/asked"), "").json();
+        asked.as_array().unwrap().iter().map(|one| one["seq"].clone()).collect()
+    };
+    let (mut how, mut call) = ("prompt", String::new());
+    for asks in 1..=3 {
+        let mut events = server.follow(&id, "");
+        let body = if how == "prompt" { r#"{"text":"write"}"# } else { "{}" };
+        assert_eq!(server.ask(&format!("POST /v1/sessions/{id}/{how}"), body).status, 202);
+        let mut last = Value::Null;
+        for _ in 0..asks {
+            last = events.until("approval_asked").pop().unwrap();
+        }
+        assert_eq!(asked(&server), [last["seq"].clone()]);
+        call = last["call"].as_str().unwrap().to_owned();
+        if asks < 3 {
+            server.kill();
+            (server, how) = (start(), "continue");
+        }
+    }
+    // Another server of the same sessions, that has heard all from the beginning.
+    let other = start();
+    let mut events = other.follow(&id, "");
+    for _ in 0..3 {
+        events.until("approval_asked");
+    }
+    let state = || other.ask(&format!("GET /v1/sessions/{id}"), "").json()["state"].clone();
+    assert_eq!(state(), "asking");
+    let answered = server.ask(&format!("POST /v1/sessions/{id}/approvals/{call}"), r#"{"answer":"once"}"#);
+    assert_eq!(answered.status, 202, "{answered:?}");
+    events.until("text");
+    assert_eq!((asked(&server), state()), (vec![], json!("working")));
+}

@@ -6,6 +6,7 @@ mod gc;
 mod html_export;
 mod memory;
 mod names;
+mod not_again;
 mod outbox;
 mod outbox_servers;
 mod pull_requests;

@@ -1,5 +1,5 @@
 //! The IDs of sessions, and the names that people give them.
-use crate::kit::{Place, terminal::Terminal};
+use crate::kit::{Place, Ran, terminal::Terminal};
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, process::Stdio};
 
@@ -190,4 +190,22 @@ fn a_list_of_sessions_is_a_tree() {
     terminal.haft(&place, "sessions list");
     let screen = terminal.see("left 0");
     assert_eq!(screen.lines().filter(|line| line.contains("  now  ")).count(), 4, "{screen}");
+}
+
+#[test]
+fn sessions_do_not_lie_in_the_workspace_under_another_name() {
+    let place = Place::new();
+    let model = place.script("m", &[json!({"say": "hi"})]);
+    let link = place.path().join("link");
+    std::os::unix::fs::symlink(place.work(), &link).unwrap();
+    for home in [".haft".into(), link.join("home")] {
+        let mut command = place.haft(&["run", "--model", &model, "go"]);
+        let ran = Ran::from(command.env("HAFT_HOME", &home).output().unwrap());
+        assert!(ran.code == 2 && ran.err.contains("is inside the workspace"), "{ran:?}");
+        assert_eq!(place.read(".haft/sessions"), None, "{}", home.display());
+    }
+    // Outside, a relative one is meant from the current folder.
+    let mut command = place.haft(&["run", "--model", &model, "go"]);
+    assert_eq!(Ran::from(command.env("HAFT_HOME", "../other").output().unwrap()).code, 0);
+    assert!(place.path().join("other/sessions").exists());
 }

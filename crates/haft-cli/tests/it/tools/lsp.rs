@@ -1,6 +1,7 @@
 //! Language servers: what a proposal adds and removes is said before it is written, and tools ask them.
 use crate::kit::{
     Place, Ran, UNTIL_GO, bash, call,
+    serving::Serving,
     terminal::{Terminal, poll},
 };
 use serde_json::{Value, json};
@@ -222,6 +223,52 @@ fn a_symbol_is_renamed_in_all_files_by_one_change_with_one_undo() {
         }
         assert_eq!(place.run(&["undo"]).code, 0);
         assert_eq!([file, other].map(|name| place.read(name).unwrap()), before);
+    }
+}
+
+// 30.2
+// H-03
+#[test]
+fn a_rename_writes_all_of_its_files_or_none() {
+    let place = Place::new();
+    let renaming = PUBLISHER
+        .replace("{\"textDocumentSync\": 1}", "{\"textDocumentSync\": 1, \"renameProvider\": True}")
+        .replace(
+            "    elif \"id\" in message:",
+            "    elif method == \"textDocument/rename\":\n        \
+                 asked = params[\"textDocument\"][\"uri\"]\n        \
+                 place = lambda at: {\"line\": 0, \"character\": at}\n        \
+                 edits = [{\"range\": {\"start\": place(0), \"end\": place(3)}, \"newText\": params[\"newName\"]}]\n        \
+                 other = asked.replace(\"a.small\", \"b.small\")\n        \
+                 send({\"id\": message[\"id\"], \"result\": {\"changes\": {asked: edits, other: edits}}})\n    \
+             elif \"id\" in message:",
+        );
+    serve_small(&place, &renaming, 50);
+    for name in ["a.small", "b.small"] {
+        place.write(name, "old\n");
+    }
+    let rename = call("rename", json!({"path": "a.small", "symbol": "old", "new_name": "new"}));
+    let model = place.script("m", &[rename.clone(), rename, json!({"say": "Done."})]);
+    let server = Serving::start(&place, &["--model", &model, "--permission", "ask"]);
+    let id = server.session("{}");
+    let mut events = server.follow(&id, "");
+    server.ask(&format!("POST /v1/sessions/{id}/prompt"), r#"{"text":"go"}"#);
+    let table = [
+        ("old, by me\n", "not written, since it was changed meanwhile: `b.small`", "old\n"),
+        ("old\n", "", "new\n"),
+    ];
+    for (b, told, a) in table {
+        let asked = events.until("approval_asked").pop().unwrap();
+        place.write("b.small", b);
+        let approval = format!("POST /v1/sessions/{id}/approvals/{}", asked["call"].as_str().unwrap());
+        assert_eq!(server.ask(&approval, r#"{"answer":"once"}"#).status, 202);
+        let ended = events.until("tool_ended").pop().unwrap();
+        assert!(ended["content"].as_str().unwrap().contains(told), "{ended}");
+        assert_eq!(
+            (place.read("a.small").as_deref(), place.read("b.small").as_deref()),
+            (Some(a), Some(if told.is_empty() { a } else { b }))
+        );
+        place.write("b.small", "old\n");
     }
 }
 

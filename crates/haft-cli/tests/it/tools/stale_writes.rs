@@ -201,3 +201,23 @@ fn a_journal_says_what_was_read_in_a_few_words() {
     assert!(reads.iter().all(|read| read["hash"].as_str().unwrap().len() == 64), "{reads:?}");
     assert!(started["reads"].to_string().len() < 300, "{reads:?}");
 }
+
+/// Tools that name lines or quote text work from what the model read before.
+#[test]
+fn an_edit_by_lines_or_of_quoted_text_is_refused_where_the_file_was_changed_meanwhile() {
+    let edits = [
+        ("code_edit", json!({"path": "a.txt", "action": "delete", "start": 2, "end": 3})),
+        ("multi_edit", json!({"path": "a.txt", "edits": [{"old_text": "two", "new_text": "2"}]})),
+        ("edit", json!({"path": "a.txt", "old_text": "two", "new_text": "2"})),
+    ];
+    for (name, arguments) in edits {
+        let place = Place::new();
+        place.write("a.txt", "one\ntwo\nthree\n");
+        let changes = call("bash", json!({"command": "printf 'zero\\n%s\\n' \"$(cat a.txt)\" > a.txt"}));
+        let ran = run(&place, "m", &[read(), changes, call(name, arguments), says()], &[]);
+        let ended = ran.events().into_iter().rfind(|event| event["type"] == "tool_ended").unwrap();
+        let message = ended["error"]["message"].as_str().unwrap_or_default();
+        assert!(message.contains("changed since it was last read"), "{name}: {ended}");
+        assert_eq!(place.read("a.txt").as_deref(), Some("zero\none\ntwo\nthree\n"), "{name}");
+    }
+}

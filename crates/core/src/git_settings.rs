@@ -5,7 +5,8 @@
 
 /// One line of `git config --list --show-scope -z`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Setting {
+pub struct Setting {
+    /// Whether the user set it, for all repositories.
     own: bool,
     /// Section and variable in lower case, as git prints them.
     key: String,
@@ -13,7 +14,7 @@ pub(super) struct Setting {
 }
 
 /// Reads that output: `SCOPE NUL KEY LF VALUE NUL …`.
-pub(super) fn settings(list: &str) -> Vec<Setting> {
+pub fn settings(list: &str) -> Vec<Setting> {
     let words: Vec<&str> = list.split('\0').collect();
     let pairs = words.chunks_exact(2).filter(|pair| pair[0] != "command");
     pairs
@@ -25,10 +26,10 @@ pub(super) fn settings(list: &str) -> Vec<Setting> {
         .collect()
 }
 
-/// The settings to override, in this order, whatever the files say.
-pub(super) fn overrides(settings: &[Setting]) -> Vec<(String, String)> {
-    let fixed = FIXED_SETTINGS.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-    let mut all: Vec<_> = fixed.collect();
+/// The settings to override in a repository with these settings, in this order, whatever its files say.
+pub fn overrides(settings: &[Setting]) -> Vec<(String, String)> {
+    let fixed = FIXED_SETTINGS.iter().chain(&[("core.askpass", "")]);
+    let mut all: Vec<_> = fixed.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let named = settings.iter().filter(|setting| !setting.own);
     for Setting { key, .. } in named {
         if let Some(neutral) = neutral(key) {
@@ -45,7 +46,7 @@ pub(super) fn overrides(settings: &[Setting]) -> Vec<(String, String)> {
 }
 
 /// Filters that the repository itself defines. Their output is unknown without running them.
-pub(super) fn filters(settings: &[Setting]) -> Vec<&str> {
+pub fn filters(settings: &[Setting]) -> Vec<&str> {
     let runs = |setting: &&Setting| {
         !setting.own && is_filter(&setting.key) && own_value(settings, &setting.key).is_none()
     };
@@ -57,7 +58,7 @@ pub(super) fn filters(settings: &[Setting]) -> Vec<&str> {
 
 /// Files that `git blame` reads whatever else is set: git sorts their names, so an empty one takes none of them back
 /// (2.39 to 2.51).
-pub(super) fn revision_files(settings: &[Setting]) -> impl Iterator<Item = &str> {
+pub fn revision_files(settings: &[Setting]) -> impl Iterator<Item = &str> {
     let named = settings.iter().filter(|setting| setting.key == "blame.ignorerevsfile");
     // The person's own, unless it names a file of whichever repository is there.
     let is_elsewhere = |setting: &&Setting| setting.own && setting.value.starts_with(['/', '~']);
@@ -65,14 +66,13 @@ pub(super) fn revision_files(settings: &[Setting]) -> impl Iterator<Item = &str>
     named.map(|setting| setting.value.as_str()).filter(|file| !file.is_empty())
 }
 
-/// Set for every action.
-const FIXED_SETTINGS: [(&str, &str); 26] = [
+/// Set whenever Haft runs Git, whatever the repository says.
+pub const FIXED_SETTINGS: &[(&str, &str)] = &[
     ("core.fsmonitor", "false"),
     ("core.hookspath", "/dev/null"),
     ("core.pager", "cat"),
     ("core.editor", "true"),
     ("sequence.editor", "true"),
-    ("core.askpass", ""),
     ("core.alternaterefscommand", ""),
     ("diff.external", ""),
     ("diff.submodule", "short"),
@@ -134,6 +134,20 @@ fn split(key: &str) -> (&str, &str, &str) {
     let (section, rest) = key.split_once('.').unwrap_or((key, ""));
     let (name, variable) = rest.rsplit_once('.').unwrap_or(("", rest));
     (section, name, variable)
+}
+
+/// The settings as options of `git`, each after a `-c`.
+pub fn options(settings: &[(&str, &str)]) -> impl Iterator<Item = String> {
+    settings.iter().flat_map(|(key, value)| ["-c".to_owned(), format!("{key}={value}")])
+}
+
+/// The settings as variables of `git`: other than in an option, a name may hold a `=`.
+pub fn variables(settings: Vec<(String, String)>) -> impl Iterator<Item = (String, String)> {
+    let count = ("GIT_CONFIG_COUNT".to_owned(), settings.len().to_string());
+    let named = settings.into_iter().enumerate().flat_map(|(index, (key, value))| {
+        [(format!("GIT_CONFIG_KEY_{index}"), key), (format!("GIT_CONFIG_VALUE_{index}"), value)]
+    });
+    std::iter::once(count).chain(named)
 }
 
 #[cfg(test)]
