@@ -197,8 +197,8 @@ async fn models(app: &App, config: &Config, report: &mut Report<'_>) {
             }
         }
     }
-    match model::choose(app, config, None, model::ToolCallFormat::default()).await {
-        Ok(chosen) => report.good("model", &chosen.model.spec),
+    match chosen(app, config).await {
+        Ok(spec) => report.good("model", &spec),
         Err(failure) => {
             let hint = failure.hint.unwrap_or_default();
             // A list is below a line that introduces it.
@@ -207,6 +207,16 @@ async fn models(app: &App, config: &Config, report: &mut Report<'_>) {
             report.bad("model", &failure.message, &advice);
         }
     }
+}
+
+/// The model that a session begins with. A server on this machine is asked whether it has it.
+async fn chosen(app: &App, config: &Config) -> Result<String, Failure> {
+    let spec = model::chosen(app, config, None, model::ToolCallFormat::default()).await?.model.spec;
+    let kind = spec.split_once('/').map_or("", |(kind, _)| kind);
+    if model::vendor_of(kind).is_some_and(|vendor| vendor.local) {
+        model::try_one(app, config, &spec).await?;
+    }
+    Ok(spec)
 }
 
 /// How a cloud without a key is signed in to, if it is set up.

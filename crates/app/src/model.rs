@@ -1,14 +1,14 @@
 //! [`open`]: opens the provider that `PROVIDER/MODEL` names.
 use crate::{
     App, Failure,
-    config::{Config, KeySource, VendorFile, holder, provider_names},
+    config::{Config, KeySource, ModelFile, VendorFile, holder, provider_names},
 };
 use haft_core::{Price, Provider, schema::nearest};
 use haft_dialects::{DIALECTS, Dialect, dialect};
 use haft_engine::{Model, Profile};
 use haft_providers::{
-    CacheTtl, Card, Connection, Exec, Key, Missing, Record, Retry, Scripted, SignIn, Timeouts, Variables,
-    Vendor, card, connect, is_listening, served_window, takes_effort, vendor, vendors,
+    CacheTtl, Card, Connection, Exec, Key, Loading, Missing, Record, Retry, Scripted, SignIn, Timeouts,
+    Variables, Vendor, card, connect, is_listening, served_window, takes_effort, vendor, vendors,
 };
 use haft_text_calls::{LeadingThoughts, TextToolCalls, UnreadCalls};
 use std::{borrow::Cow, path::Path, sync::Arc};
@@ -27,7 +27,7 @@ pub use embedded::no_file;
 #[cfg(feature = "local")]
 use embedded::open as local;
 pub use fallbacks::with_fallbacks;
-pub(crate) use fallbacks::{try_fallbacks, with_own_fallbacks};
+pub(crate) use fallbacks::{try_fallbacks, try_one, with_own_fallbacks};
 pub use offer::{Offer, files, offers, servers};
 pub use shared::SharedModels;
 
@@ -66,11 +66,23 @@ pub async fn choose(
     base_url: Option<&str>,
     speech: ToolCallFormat<'_>,
 ) -> Result<Chosen, Failure> {
+    let chosen = chosen(app, config, base_url, speech).await?;
+    let model = measured(app, config, chosen.model, base_url, Loading::Allowed).await;
+    Ok(Chosen { model, ..chosen })
+}
+
+/// Does what [`choose`] does, without asking a server for the window of the model.
+pub(crate) async fn chosen(
+    app: &App,
+    config: &Config,
+    base_url: Option<&str>,
+    speech: ToolCallFormat<'_>,
+) -> Result<Chosen, Failure> {
     if let Some(said) = config.effective().model {
         let (spec, notice) = whole(app, config, said, base_url).await?;
         let model = open(app, config, &spec, base_url, speech)?;
         let notices = notice.into_iter().chain(without_effort(config, &spec)).collect();
-        return Ok(Chosen { model: measured(app, config, model, base_url).await, notices });
+        return Ok(Chosen { model, notices });
     }
     let Some((spec, why)) = of_a_key(app, config) else {
         return Err(offer::none(app, config).await);
@@ -132,13 +144,19 @@ fn of_a_key(app: &App, config: &Config) -> Option<(String, String)> {
 }
 
 /// A server on this machine is asked how much its model takes in, unless the person's file says so.
-async fn measured(app: &App, config: &Config, model: Model, base_url: Option<&str>) -> Model {
+async fn measured(
+    app: &App,
+    config: &Config,
+    model: Model,
+    base_url: Option<&str>,
+    loading: Loading,
+) -> Model {
     let kind = model.spec.split_once('/').map_or("", |(kind, _)| kind);
     let Some(vendor) = vendor_of(kind).filter(|vendor| vendor.local && model.window.is_none()) else {
         return model;
     };
     let connection = connection(app, config, vendor, base_url);
-    Model { window: served_window(vendor, &connection, &model.name).await, ..model }
+    Model { window: served_window(vendor, &connection, &model.name, loading).await, ..model }
 }
 
 /// What the server of the vendor `name` offers, each as `--model` takes it.
@@ -171,17 +189,20 @@ pub fn open(
         Some(_) => Cow::Owned(config.clone().with_account(account)),
         None => Cow::Borrowed(config),
     };
+    let own_dialect = || table_of(config, spec)?.dialect.as_deref();
+    let speech = ToolCallFormat { dialect: speech.dialect.or_else(own_dialect), ..speech };
     let mut own_window = None;
     let (name, provider) = match kind {
         "exec" => command(app, config, name, speech)?,
-        "script" => (name.to_owned(), speaking(app, Arc::new(script(Path::new(name))?), speech)?),
+        "script" => (name.to_owned(), speaking(app, spec, Arc::new(script(Path::new(name))?), speech)?),
         "local" => {
             let (provider, window) = local(app, name, speech)?;
             own_window = Some(window);
             (name.to_owned(), provider)
         }
         kind => {
-            (name.to_owned(), speaking(app, remote(app, config, kind, base_url, speech.is_free)?, speech)?)
+            let remote = remote(app, config, kind, base_url, speech.is_free)?;
+            (name.to_owned(), speaking(app, spec, remote, speech)?)
         }
     };
     let Card { window, price, documents } = card_of(config, spec);
@@ -199,7 +220,9 @@ pub fn check_names(config: &Config) -> Result<(), Failure> {
     let settings = config.effective();
     let chosen = settings.model.into_iter().chain(settings.fallback.into_iter().flat_map(|list| list.0));
     let of_tables = config.user.models.values().flat_map(|table| table.fallback.iter().cloned());
-    chosen.chain(of_tables).try_for_each(|spec| check_name(config, &spec))
+    chosen.chain(of_tables).try_for_each(|spec| check_name(config, &spec))?;
+    let dialects = config.user.models.values().filter_map(|table| table.dialect.as_deref());
+    dialects.filter(|name| *name != "auto").try_for_each(|name| call_format(name).map(drop))
 }
 
 fn check_name(config: &Config, spec: &str) -> Result<(), Failure> {
@@ -245,7 +268,7 @@ pub(crate) fn vendor_of(kind: &str) -> Option<&'static Vendor> {
 /// What the person's file says of a model, otherwise what the table does. An account changes neither.
 pub fn card_of(config: &Config, spec: &str) -> Card {
     let (kind, name) = spec.split_once('/').unwrap_or((spec, ""));
-    let (kind, account) = with_account(kind);
+    let (kind, _) = with_account(kind);
     let table = match (kind, vendor(kind)) {
         ("local", _) => Card { price: Some(Price::FREE), ..Card::default() },
         (_, Some(vendor)) => {
@@ -254,11 +277,19 @@ pub fn card_of(config: &Config, spec: &str) -> Card {
         }
         (_, None) => Card::default(),
     };
-    let of_provider = || account.and_then(|_| config.user.models.get(&format!("{kind}/{name}")));
-    let said = config.user.models.get(spec).or_else(of_provider);
+    let said = table_of(config, spec);
     let (window, price) = (said.and_then(|said| said.window), said.and_then(|said| said.price));
     let documents = said.and_then(|said| said.documents).unwrap_or(table.documents);
     Card { window: window.or(table.window), price: price.or(table.price), documents }
+}
+
+/// What the person's file says of a model, otherwise of the same one without an account.
+fn table_of<'a>(config: &'a Config, spec: &str) -> Option<&'a ModelFile> {
+    let of_provider = || {
+        let (kind, name) = spec.split_once('/')?;
+        config.user.models.get(&format!("{}/{name}", with_account(kind).0))
+    };
+    config.user.models.get(spec).or_else(of_provider)
 }
 
 /// The price with that of the cache that the person chose.
@@ -273,24 +304,29 @@ fn cached(price: Price, config: &Config, vendor: &str) -> Price {
 /// In the dialect that is asked for, if one is.
 fn speaking(
     app: &App,
+    spec: &str,
     provider: Arc<dyn Provider>,
     speech: ToolCallFormat<'_>,
 ) -> Result<Arc<dyn Provider>, Failure> {
     let spoken = match speech.dialect {
-        None => {
-            let warn = app.warnings();
-            let native = Arc::new(LeadingThoughts::new(provider));
-            return Ok(Arc::new(UnreadCalls::new(native, move |format| {
-                warn(format!(
-                    "the model wrote a call as text, which is not run; with `--dialect {format}`, Haft reads such calls"
-                ));
-            })));
-        }
+        None => return Ok(noticing(app, spec, Arc::new(LeadingThoughts::new(provider)))),
         Some("auto") => TextToolCalls::auto(provider),
         Some(name) if speech.is_fallback => TextToolCalls::fallback(provider, call_format(name)?),
         Some(name) => TextToolCalls::new(provider, call_format(name)?),
     };
-    Ok(Arc::new(if speech.is_free { spoken.unheld() } else { spoken }))
+    let spoken = Arc::new(if speech.is_free { spoken.unheld() } else { spoken });
+    Ok(if speech.dialect == Some("auto") { spoken } else { noticing(app, spec, spoken) })
+}
+
+/// Warns of calls in text that `provider` leaves there.
+fn noticing(app: &App, spec: &str, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
+    let (warn, spec) = (app.warnings(), spec.to_owned());
+    Arc::new(UnreadCalls::new(provider, move |format| {
+        warn(format!(
+            "the model wrote a call as text, which is not run; with `--dialect {format}`, Haft reads such calls; \
+             `haft config set 'models.\"{spec}\".dialect' {format}` keeps it for this model"
+        ));
+    }))
 }
 
 impl App {
@@ -335,7 +371,8 @@ fn command(
     let exec = Exec { folder: Some("/".into()), environment, repeating, reply, ..exec };
     let model = file.model.clone().unwrap_or_else(|| name.to_owned());
     let speech = ToolCallFormat { dialect: speech.dialect.or(Some("auto")), is_fallback: false, ..speech };
-    Ok((model, speaking(app, Arc::new(exec), speech)?))
+    let provider = Arc::new(LeadingThoughts::of_command(Arc::new(exec)));
+    Ok((model, speaking(app, &format!("exec/{name}"), provider, speech)?))
 }
 
 fn script(path: &Path) -> Result<Scripted, Failure> {

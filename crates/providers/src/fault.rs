@@ -28,6 +28,11 @@ const TOO_LONG_WORDS: &[&str] = &[
     "exceeded model token limit",           // Moonshot
     "exceeds the maximum number of tokens", // Gemini
     "exceeds the context length",           // Ollama
+    "exceeded max context length",          // Ollama, newer
+    "contextwindowexceeded",                // LiteLLM
+    "greater than max_seq_len",             // TabbyAPI
+    "`max_new_tokens` must be <=",          // TGI
+    "max sequence length",                  // TensorRT-LLM, MLX
     "longer than the model's context",      // vLLM
     "context window",                       // OpenAI, newer models
     "reduce the length of the messages",    // Groq
@@ -49,13 +54,31 @@ const QUOTA_WORDS: &[&str] = &["usage_limit_reached", "usage_not_included"];
 /// Codes of errors in which a filter stopped the prompt: Azure OpenAI ("Content filtering", 2026-11), and OpenAI.
 const REFUSAL_CODES: &[&str] = &["content_filter", "content_policy_violation"];
 
-/// The model wrote a call that its vendor could not read; asked again, it may write another. Groq, and Gemini's reasons why
-/// a reply ended.
-const UNREADABLE_WORDS: &[&str] =
-    &["tool_use_failed", "malformed_function_call", "unexpected_tool_call", "malformed_response"];
+/// The model wrote a call that its vendor could not read; asked again, it may write another. Groq, Gemini's reasons why a
+/// reply ended, and Ollama.
+const UNREADABLE_WORDS: &[&str] = &[
+    "tool_use_failed",
+    "malformed_function_call",
+    "unexpected_tool_call",
+    "malformed_response",
+    "error parsing tool call",
+    "xml syntax error",
+];
 
-/// How servers say that they cannot hand calls over, in lower case: Ollama and vLLM, 2026-11.
-const NO_TOOLS_WORDS: &[&str] = &["does not support tools", "--enable-auto-tool-choice"];
+/// How servers say that they cannot hand calls over, in lower case: Ollama, vLLM and llama.cpp, 2026-11.
+const NO_TOOLS_WORDS: &[&str] = &["does not support tools", "--enable-auto-tool-choice", "requires --jinja"];
+
+/// How servers on one's own machine say that a model cannot be loaded, in lower case: Ollama, 2026-11.
+const NO_MEMORY_WORDS: &[&str] = &["requires more system memory", "cudamalloc failed: out of memory"];
+
+/// How servers say that a model's chat template cannot take the conversation, in lower case: the templates' own words,
+/// and those of llama.cpp's reader of templates, 2026-11.
+const TEMPLATE_WORDS: &[&str] = &[
+    "conversation roles must alternate",
+    "system role not supported",
+    "value is not callable",
+    "error rendering prompt with jinja template",
+];
 
 /// How vendors say in a 403 that the key, the token or the signature is wrong, in lower case. Any other 403 refuses the
 /// model or the request.
@@ -179,7 +202,11 @@ impl Complaint {
             403 => Kind::Denied,
             // Gemini's OpenAI-compatible endpoint answers 400 to a wrong key.
             400 if says(&["api key not valid", "api_key_invalid"]) => Kind::Auth,
-            400..=422 if says(NO_TOOLS_WORDS) => Kind::Rejected(Some(Hint::CallsAsText)),
+            400..=422 | 500 if says(NO_TOOLS_WORDS) => Kind::Rejected(Some(Hint::CallsAsText)),
+            400..=422 | 500 if says(TEMPLATE_WORDS) => Kind::Rejected(Some(Hint::Template)),
+            500 if says(NO_MEMORY_WORDS) => Kind::Rejected(Some(Hint::Memory)),
+            // LM Studio answers 200 to a path that it does not know.
+            0 if says(&["unexpected endpoint or method"]) => Kind::Rejected(Some(Hint::Model)),
             404 => Kind::Rejected(Some(Hint::Model)),
             408 | 409 | 425 | 429 | 503 | 529 => Kind::Busy,
             // The model behind the server failed: Bedrock says so before and in a stream, and asks to retry.
@@ -228,6 +255,8 @@ enum Hint {
     Model,
     Pay,
     CallsAsText,
+    Template,
+    Memory,
 }
 
 impl Hint {
@@ -248,6 +277,14 @@ impl Hint {
             Self::CallsAsText => {
                 "start the server with tool calls, or let the model write its calls as text: `--dialect auto`"
                     .to_owned()
+            }
+            Self::Template => {
+                "the model's chat template refuses the conversation: update the model or its template, take \
+                 another model, or let the model write its calls as text: `--dialect auto`"
+                    .to_owned()
+            }
+            Self::Memory => {
+                "free some memory, or take a smaller model or a smaller quantization of it".to_owned()
             }
             Self::Pay => format!("the account at {} needs credit or a higher limit", endpoint.title),
         }
@@ -290,7 +327,13 @@ fn key_hint(endpoint: &Endpoint) -> String {
             "check that {variable} is a valid key of {}; `haft login status` shows the source of the key",
             endpoint.title
         ),
-        (None, _) => format!("the server at {} requires a key", endpoint.address()),
+        (None, None) => format!(
+            "the server at {} requires a key: set `key` in the table `[vendors.{}]` of your configuration \
+             (`haft config path` prints the file)",
+            endpoint.address(),
+            endpoint.name
+        ),
+        (None, Some(_)) => format!("check that the key is one of the server at {}", endpoint.address()),
     }
 }
 

@@ -5,7 +5,12 @@ use futures::{StreamExt, stream::BoxStream};
 use haft_core::ProviderError;
 use haft_http::{Proxy, Reach, io_kind, says};
 use reqwest::{Client, RequestBuilder, Response, header::HeaderMap};
-use std::{io, sync::OnceLock, time::SystemTime};
+use std::{
+    io,
+    sync::{Mutex, PoisonError},
+    time::SystemTime,
+};
+use tokio::runtime::{self, Handle};
 
 /// Maximum bytes that are read of an error's body.
 const MAX_ERROR_BODY: usize = 64 << 10;
@@ -151,20 +156,29 @@ fn failed(endpoint: &Endpoint, error: reqwest::Error) -> ProviderError {
     }
 }
 
-/// Clients are built when first needed and shared, so that connections are.
-pub(crate) fn client(reach: Reach) -> Result<&'static Client, ProviderError> {
-    static SECURE: OnceLock<Result<Client, reqwest::Error>> = OnceLock::new();
-    static PLAIN: OnceLock<Result<Client, reqwest::Error>> = OnceLock::new();
-    static LOOPBACK: OnceLock<Result<Client, reqwest::Error>> = OnceLock::new();
-    let built = match reach {
-        Reach::Secure => &SECURE,
-        Reach::Plain => &PLAIN,
-        Reach::Loopback => &LOOPBACK,
+/// How many clients are kept: most programs need one or two, and programs with many runtimes at once build them again.
+const MAX_CLIENTS: usize = 32;
+
+/// Clients by the runtime that uses them, the one that was used last at the end.
+static CLIENTS: Mutex<Vec<(Option<runtime::Id>, Reach, Client)>> = Mutex::new(Vec::new());
+
+/// Returns the client of this runtime for such addresses. It is built when first needed and shared, so that connections are;
+/// not with other runtimes, since a connection only works while the runtime runs that opened it. That a later runtime may
+/// have the ID of one that ended does no harm: connections that ended are not used again.
+pub(crate) fn client(reach: Reach) -> Result<Client, ProviderError> {
+    let runtime = Handle::try_current().ok().map(|handle| handle.id());
+    let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let place = clients.iter().position(|(of, reaches, _)| (*of, *reaches) == (runtime, reach));
+    let client = match place.map(|place| clients.remove(place)) {
+        Some((_, _, client)) => client,
+        None => reach.builder().build().map_err(|error| ProviderError::Rejected {
+            provider: "this machine".into(),
+            message: format!("cannot set up connections: {error}"),
+            hint: None,
+        })?,
     };
-    let built = built.get_or_init(|| reach.builder().build());
-    built.as_ref().map_err(|error| ProviderError::Rejected {
-        provider: "this machine".into(),
-        message: format!("cannot set up connections: {error}"),
-        hint: None,
-    })
+    let excess = (clients.len() + 1).saturating_sub(MAX_CLIENTS);
+    clients.drain(..excess);
+    clients.push((runtime, reach, client.clone()));
+    Ok(client)
 }

@@ -97,7 +97,12 @@ fn is_embedding(name: &str) -> bool {
     name.to_lowercase().contains("embed")
 }
 
-async fn read(endpoint: &Endpoint, path: &str, body: Option<Value>) -> Result<Value, ProviderError> {
+/// The answer of a server as JSON. With a `body` the request is a POST.
+pub(crate) async fn read(
+    endpoint: &Endpoint,
+    path: &str,
+    body: Option<Value>,
+) -> Result<Value, ProviderError> {
     let answer = match body {
         Some(body) => http::post(endpoint, path, body.to_string().into_bytes()).await?,
         None => http::get(endpoint, path).await?,

@@ -9,8 +9,6 @@ use tokio::time::timeout;
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Limit for a connection to this machine, which takes a few milliseconds.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(200);
-/// A server that loads a model may be slow to say how; then a usual window is assumed.
-const WINDOW_TIMEOUT: Duration = Duration::from_millis(500);
 /// The longest known list (OpenRouter, 2026-11) has 600 kB.
 const MAX_LIST_BYTES: usize = 8 << 20;
 
@@ -38,40 +36,10 @@ pub async fn check_key(vendor: &Vendor, connection: &Connection) -> Result<(), P
     timeout(LIST_TIMEOUT, asked).await.unwrap_or_else(|_| Err(endpoint.broken("no answer within 10 s")))
 }
 
-/// How much `model` takes in, in tokens, as a server on this machine was started; none where it does not say so within
-/// half a second. Sources: docs.vllm.ai (`max_model_len`), lmstudio.ai/docs (`loaded_context_length`), llama.cpp
-/// tools/server/README.md (`GET /props`), 2025-12.
-pub async fn served_window(vendor: &Vendor, connection: &Connection, model: &str) -> Option<u64> {
-    let endpoint = Endpoint::new(vendor, connection);
-    let asked = async {
-        let listed = document(&endpoint, "/models").await.and_then(|list| window_of(&list, model));
-        match listed {
-            Some(window) => Some(window),
-            None => {
-                document(&above(&endpoint), "/props").await?["default_generation_settings"]["n_ctx"].as_u64()
-            }
-        }
-    };
-    timeout(WINDOW_TIMEOUT, asked).await.ok().flatten()
-}
-
-/// The same server without the version in its address.
+/// The endpoint with the version removed from its address.
 pub(crate) fn above(endpoint: &Endpoint) -> Endpoint {
     let base_url = endpoint.base_url.trim_end_matches("/v1").to_owned();
     Endpoint { base_url, ..endpoint.clone() }
-}
-
-fn window_of(list: &Value, model: &str) -> Option<u64> {
-    let models = list["data"].as_array()?;
-    let row = models.iter().find(|row| row["id"] == model)?;
-    let names = ["loaded_context_length", "max_model_len", "context_length"];
-    names.iter().find_map(|name| row[name].as_u64()).filter(|window| *window > 0)
-}
-
-async fn document(endpoint: &Endpoint, path: &str) -> Option<Value> {
-    let answer = http::accept(endpoint, http::get(endpoint, path).await.ok()?).await.ok()?;
-    let (body, error) = http::gather(answer.bytes, MAX_LIST_BYTES).await;
-    error.is_none().then(|| json::parse(&String::from_utf8_lossy(&body))).flatten()
 }
 
 /// Whether a server that can list its models answers at `base_url`, within 200 ms.
@@ -133,6 +101,10 @@ fn of_publisher(endpoint: &Endpoint) -> Endpoint {
 /// Vertex AI `publisherModels`, whose names begin with the publisher. Bedrock: `{"modelSummaries":[{"modelId"}]}`.
 fn names(body: &str) -> Option<Vec<String>> {
     let body = json::parse(body)?;
+    // Ollama without models.
+    if body["object"] == "list" && body["data"].is_null() {
+        return Some(Vec::new());
+    }
     let list = body["data"]
         .as_array()
         .or_else(|| body["models"].as_array())
@@ -142,11 +114,18 @@ fn names(body: &str) -> Option<Vec<String>> {
     let name = |model: &Value| {
         let name =
             model["id"].as_str().or_else(|| model["modelId"].as_str()).or_else(|| model["name"].as_str())?;
-        Some(name.rsplit_once("models/").map_or(name, |(_, name)| name).to_owned())
+        Some(without_prefix(name).to_owned())
     };
     let mut names: Vec<String> = list.iter().filter_map(name).collect();
     names.sort();
     Some(names)
+}
+
+/// The name without the prefix that Gemini's APIs put before it. In other names, such as a path, `models/` stays.
+fn without_prefix(name: &str) -> &str {
+    let after_publisher = name.strip_prefix("publishers/").and_then(|rest| rest.split_once('/'));
+    let rest = after_publisher.map_or(name, |(_, rest)| rest);
+    rest.strip_prefix("models/").unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -154,27 +133,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn servers_say_how_much_a_model_takes_in() {
-        let list = serde_json::json!({"data": [
-            {"id": "vllm", "max_model_len": 32_768},
-            {"id": "studio", "loaded_context_length": 4_096, "max_context_length": 131_072},
-            {"id": "llama", "meta": {"n_ctx_train": 8_192}},
-        ]});
-        for (model, expected) in
-            [("vllm", Some(32_768)), ("studio", Some(4_096)), ("llama", None), ("other", None)]
-        {
-            assert_eq!(window_of(&list, model), expected, "{model}");
-        }
-    }
-
-    #[test]
-    fn lists_of_models_come_in_five_shapes() {
+    fn lists_of_models_come_in_many_shapes() {
         let table = [
             (r#"{"object":"list","data":[{"id":"b"},{"id":"models/a"},{}]}"#, Some(vec!["a", "b"])),
             (r#"[{"id":"a"}]"#, Some(vec!["a"])),
             (r#"{"models":[{"name":"models/a"}]}"#, Some(vec!["a"])),
             (r#"{"modelSummaries":[{"modelId":"a","modelName":"A"}]}"#, Some(vec!["a"])),
             (r#"{"publisherModels":[{"name":"publishers/google/models/a"}]}"#, Some(vec!["a"])),
+            (r#"{"data":[{"id":"/srv/models/Qwen3"}]}"#, Some(vec!["/srv/models/Qwen3"])),
+            (r#"{"object":"list","data":null}"#, Some(vec![])),
             ("<html>", None),
             ("{}", None),
         ];

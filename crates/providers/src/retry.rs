@@ -58,6 +58,9 @@ impl Provider for Retry {
                         Some(Ok(Delta::Stop(stop))) if heard.is_no_answer(stop) => break Trouble::Empty,
                         Some(Ok(Delta::Stop(stop))) => {
                             yield Ok(Delta::Stop(stop));
+                            while let Some(Ok(usage @ Delta::Usage(_))) = reply.next().await {
+                                yield Ok(usage);
+                            }
                             return;
                         }
                         Some(Ok(delta)) => {

@@ -91,8 +91,11 @@ impl Vendor {
         let quirk = |seconds: Option<u64>| seconds.filter(|_| is_own).map(Duration::from_secs);
         let usual = Timeouts::default();
         let first_byte = quirk(self.quirks.first_byte_seconds).unwrap_or(usual.first_byte);
+        // Ollama and others send a call only once the model has written it to its end.
+        let idle = if self.local { first_byte } else { usual.idle };
         Timeouts {
             first_byte,
+            idle,
             thinking: usual.thinking.max(first_byte),
             reply: quirk(self.quirks.reply_seconds).unwrap_or(usual.reply),
             whole: usual.whole.max(first_byte),

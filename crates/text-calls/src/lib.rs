@@ -4,18 +4,17 @@
 //! results are in the history as its dialect writes them. What it answers goes through the dialect's reader. A server
 //! that can hold the model to the form of a call gets it with the request ([`haft_core::CallForm`]).
 //!
-//! For a model that calls natively, [`LeadingThoughts`] only separates the thoughts at the beginning of a reply, and
-//! [`UnreadCalls`] notices when it writes a call as text.
-use fallback::Fallback;
+//! For a model that calls natively, [`LeadingThoughts`] only separates the thoughts at the beginning of a reply.
+//! [`UnreadCalls`] notices when a model writes a call as text that Haft does not read.
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::{CallId, Delta, Message, Part, Provider, ProviderError, Request, StopReason, ToolSpec};
 use haft_dialects::{Call, DIALECTS, Dialect, Reader, Said, Setting, ToolSchema, dialect, spoken_by};
+use held::Held;
 use std::sync::{Arc, OnceLock};
 pub use thoughts::LeadingThoughts;
-use trial::Trial;
 pub use unread::UnreadCalls;
 
-mod fallback;
+mod held;
 mod history;
 mod thoughts;
 mod trial;
@@ -97,9 +96,8 @@ impl TextToolCalls {
 impl Provider for TextToolCalls {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
         let dialect = self.dialect(&request.model);
-        let is_known = self.dialect.is_some() || spoken_by(&request.model).is_some();
-        let trial = (!is_known).then(|| Trial::new(self.found.clone()));
-        let mut listener = Listener::new(dialect, &request, trial, self.is_fallback);
+        let found = self.dialect.is_none().then(|| self.found.clone());
+        let mut listener = Listener::new(dialect, &request, found, self.is_fallback);
         let mut deltas = self.inner.stream(self.told(request, dialect));
         Box::pin(async_stream::stream! {
             while let Some(delta) = deltas.next().await {
@@ -126,14 +124,20 @@ struct Listener {
     next: usize,
     /// How many calls the conversation had before; ids continue from there.
     before: usize,
-    /// Where the model may turn out to speak another dialect.
-    trial: Option<Trial>,
-    /// Where native calls come first.
-    fallback: Option<Fallback>,
+    /// Where to say that the model turned out to speak another dialect, if that counts.
+    found: Option<Arc<OnceLock<&'static Dialect>>>,
+    /// The reply so far.
+    reply: String,
+    held: Held,
 }
 
 impl Listener {
-    fn new(dialect: &'static Dialect, request: &Request, trial: Option<Trial>, is_fallback: bool) -> Self {
+    fn new(
+        dialect: &'static Dialect,
+        request: &Request,
+        found: Option<Arc<OnceLock<&'static Dialect>>>,
+        is_fallback: bool,
+    ) -> Self {
         let tools = request.tools.clone();
         let setting = Setting { tools: schemas(&tools), ..Setting::default() };
         let calls = |message: &Arc<Message>| match &**message {
@@ -141,47 +145,38 @@ impl Listener {
             Message::User { .. } | Message::Tool { .. } => 0,
         };
         let before = request.messages.iter().map(calls).sum();
-        let fallback = is_fallback.then(Fallback::default);
-        Self { dialect, tools, reader: dialect.listen(&setting), setting, next: 0, before, trial, fallback }
+        let (reader, held) = (dialect.listen(&setting), Held::new(is_fallback));
+        Self { dialect, tools, reader, setting, next: 0, before, found, reply: String::new(), held }
     }
 
     fn hear(&mut self, delta: Delta) -> Vec<Delta> {
         let (mut said, mut deltas) = (Vec::new(), Vec::new());
         match delta {
             Delta::Text(text) => {
-                self.trial.iter_mut().for_each(|trial| trial.hear(&text));
+                self.reply += &text;
                 self.reader.push(&text, &mut said);
-                if let Some(fallback) = &mut self.fallback {
-                    said = fallback.hear(&text, said);
-                }
-                self.tell(said, None, &mut deltas);
+                let certain = self.held.hear(said);
+                self.tell(certain, None, &mut deltas);
                 return deltas;
             }
             Delta::Stop(stop) => {
                 self.reader.end(&mut said);
-                if let Some(fallback) = self.fallback.take() {
-                    said = fallback.end(said);
-                }
-                self.tell(said, Some(stop), &mut deltas);
-                if self.next == 0
-                    && let Some(trial) = self.trial.take()
-                {
-                    let calls = trial.calls(&self.setting).into_iter().map(Said::Call).collect();
-                    self.tell(calls, Some(stop), &mut deltas);
-                }
+                let rest = self.held.end(said, self.dialect, &self.setting, &self.reply);
+                self.tell(rest, Some(stop), &mut deltas);
+                self.try_others(stop, &mut deltas);
                 let waits = stop == StopReason::EndTurn && self.next > 0;
                 deltas.push(Delta::Stop(if waits { StopReason::ToolUse } else { stop }));
                 return deltas;
             }
             Delta::Retrying { .. } => {
                 self.reader = self.dialect.listen(&self.setting);
-                self.trial.iter_mut().for_each(Trial::forget);
-                self.fallback = self.fallback.take().map(|_| Fallback::default());
+                self.reply.clear();
+                self.held.forget();
                 self.next = 0;
             }
             Delta::CallStart { index, .. } => {
                 self.next = self.next.max(index + 1);
-                self.fallback.iter_mut().for_each(|fallback| fallback.native());
+                self.held.native();
             }
             Delta::Thinking(_)
             | Delta::Signature(_)
@@ -190,6 +185,17 @@ impl Listener {
             | Delta::Usage(_) => {}
         }
         vec![delta]
+    }
+
+    /// Tells the calls in another dialect of a reply that has none in its own.
+    fn try_others(&mut self, stop: StopReason, deltas: &mut Vec<Delta>) {
+        let Some(found) = self.found.take().filter(|_| self.next == 0) else { return };
+        let Some(other) = trial::calls(&self.reply, &self.setting) else { return };
+        // What no delimiter tells may be anywhere in prose: the next reply is tried again.
+        if other.is_announced {
+            let _found_before = found.set(other.dialect);
+        }
+        self.tell(other.calls.into_iter().map(Said::Call).collect(), Some(stop), deltas);
     }
 
     /// `stop`: the reply was over before this was certain.

@@ -1,115 +1,83 @@
 //! [`LeadingThoughts`]: thoughts that a server leaves in the text, as a provider around a provider.
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::{Delta, Provider, ProviderError, Request};
+use haft_dialects::{Reader, Said, THINK_TAGS, leading_thoughts};
 use std::sync::Arc;
 
-/// How models write that they begin and stop to think, where their server does not read it (Qwen, DeepSeek, GLM; 2026-11).
-const BEGIN: &str = "<think>";
-const END: &str = "</think>";
+/// What `ollama run` prints around thoughts where it does not write to a terminal (github.com/ollama/ollama,
+/// cmd/cmd.go, 2026-11).
+const OLLAMA_RUN: [&str; 2] = ["Thinking...\n", "...done thinking."];
 
 /// Makes thinking of `<think>…</think>` at the beginning of a reply. The same tags anywhere else are text.
 pub struct LeadingThoughts {
     inner: Arc<dyn Provider>,
+    delimiters: [&'static str; 2],
 }
 
 impl LeadingThoughts {
     /// Around `inner`.
     pub fn new(inner: Arc<dyn Provider>) -> Self {
-        Self { inner }
+        Self { inner, delimiters: THINK_TAGS }
+    }
+
+    /// Around a command such as `ollama run`, which prints lines of its own around the thoughts.
+    pub fn of_command(inner: Arc<dyn Provider>) -> Self {
+        Self { inner, delimiters: OLLAMA_RUN }
     }
 }
 
 impl Provider for LeadingThoughts {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
-        let mut place = Place::default();
+        let mut separation = Separation::new(self.delimiters);
         let heard = self.inner.stream(request).map(move |delta| match delta {
-            Ok(delta) => place.hear(delta).into_iter().map(Ok).collect(),
+            Ok(delta) => separation.hear(delta).into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error)],
         });
         heard.flat_map(futures::stream::iter).boxed()
     }
 }
 
-/// Where in a reply the next text belongs.
-enum Place {
-    /// At the beginning, after this, which may become the tag.
-    Begin(String),
-    /// In the thoughts, after this, which may become the end of them.
-    Thoughts(String),
-    /// Behind the thoughts: line breaks that only separate are left out.
-    Gap,
-    Text,
+/// Separates the thoughts of one reply.
+struct Separation {
+    delimiters: [&'static str; 2],
+    reader: Box<dyn Reader>,
 }
 
-impl Default for Place {
-    fn default() -> Self {
-        Self::Begin(String::new())
+impl Separation {
+    fn new(delimiters: [&'static str; 2]) -> Self {
+        Self { delimiters, reader: leading_thoughts(delimiters) }
     }
-}
 
-impl Place {
     fn hear(&mut self, delta: Delta) -> Vec<Delta> {
-        match delta {
-            Delta::Text(text) => self.text(&text),
-            Delta::Retrying { .. } => {
-                *self = Self::default();
-                vec![delta]
+        let mut said = Vec::new();
+        let next = match delta {
+            Delta::Text(text) => {
+                self.reader.push(&text, &mut said);
+                None
             }
-            Delta::Usage(_) | Delta::Thinking(_) | Delta::Signature(_) => vec![delta],
+            Delta::Retrying { .. } => {
+                *self = Self::new(self.delimiters);
+                Some(delta)
+            }
+            Delta::Usage(_) | Delta::Thinking(_) | Delta::Signature(_) => Some(delta),
             Delta::CallStart { .. }
             | Delta::CallArguments { .. }
             | Delta::CallProblem { .. }
-            | Delta::Stop(_) => self.held().into_iter().chain([delta]).collect(),
-        }
+            | Delta::Stop(_) => {
+                self.reader.end(&mut said);
+                Some(delta)
+            }
+        };
+        said.into_iter().filter_map(delta_of).chain(next).collect()
     }
+}
 
-    /// What is held back, once it is clear that no tag follows.
-    fn held(&mut self) -> Option<Delta> {
-        match std::mem::replace(self, Self::Text) {
-            Self::Begin(held) => Some(held).filter(|held| !held.is_empty()).map(Delta::Text),
-            Self::Thoughts(held) => Some(held).filter(|held| !held.is_empty()).map(Delta::Thinking),
-            Self::Gap | Self::Text => None,
-        }
-    }
-
-    fn text(&mut self, text: &str) -> Vec<Delta> {
-        match self {
-            Self::Begin(held) => {
-                held.push_str(text);
-                let begun = held.trim_start();
-                if BEGIN.starts_with(begun) {
-                    return Vec::new();
-                }
-                let Some(thoughts) = begun.strip_prefix(BEGIN).map(str::to_owned) else {
-                    return self.held().into_iter().collect();
-                };
-                *self = Self::Thoughts(String::new());
-                self.text(&thoughts)
-            }
-            Self::Thoughts(held) => {
-                held.push_str(text);
-                if let Some((thoughts, rest)) = held.split_once(END) {
-                    let (thoughts, rest) = (thoughts.to_owned(), rest.to_owned());
-                    *self = Self::Gap;
-                    let thought = Some(thoughts).filter(|thoughts| !thoughts.is_empty()).map(Delta::Thinking);
-                    return thought.into_iter().chain(self.text(&rest)).collect();
-                }
-                let kept =
-                    (1..END.len()).rev().find(|length| held.ends_with(&END[..*length])).unwrap_or_default();
-                let rest = held.split_off(held.len() - kept);
-                let told = std::mem::replace(held, rest);
-                Some(told).filter(|told| !told.is_empty()).map(Delta::Thinking).into_iter().collect()
-            }
-            Self::Gap => {
-                let rest = text.trim_start();
-                if rest.is_empty() {
-                    return Vec::new();
-                }
-                *self = Self::Text;
-                vec![Delta::Text(rest.to_owned())]
-            }
-            Self::Text => vec![Delta::Text(text.to_owned())],
-        }
+/// What the reader of thoughts says; calls are none of its business.
+fn delta_of(said: Said) -> Option<Delta> {
+    match said {
+        Said::Text(text) => Some(Delta::Text(text)),
+        Said::Thinking(text) => Some(Delta::Thinking(text)),
+        Said::ThinkingEnd | Said::Call(_) | Said::Problem(_) => None,
     }
 }
 
@@ -119,11 +87,13 @@ mod tests {
     use haft_core::StopReason;
 
     /// Text and thoughts of a reply that comes in pieces of `length` letters.
-    fn read(reply: &str, length: usize) -> (String, String) {
-        let (mut place, mut text, mut thoughts) = (Place::default(), String::new(), String::new());
+    fn read(delimiters: [&'static str; 2], reply: &str, length: usize) -> (String, String) {
+        let (mut separation, mut text, mut thoughts) =
+            (Separation::new(delimiters), String::new(), String::new());
         let letters: Vec<char> = reply.chars().collect();
         let pieces = letters.chunks(length).map(|piece| Delta::Text(piece.iter().collect()));
-        for delta in pieces.chain([Delta::Stop(StopReason::EndTurn)]).flat_map(|delta| place.hear(delta)) {
+        let deltas = pieces.chain([Delta::Stop(StopReason::EndTurn)]);
+        for delta in deltas.flat_map(|delta| separation.hear(delta)) {
             match delta {
                 Delta::Text(more) => text += &more,
                 Delta::Thinking(more) => thoughts += &more,
@@ -133,36 +103,57 @@ mod tests {
         (text, thoughts)
     }
 
-    // H-121
-    #[test]
-    fn thoughts_at_the_beginning_are_no_text_however_they_are_cut() {
-        let table = [
-            ("<think>hm</think>\n\n{\"a\":1}", "{\"a\":1}", "hm"),
-            ("\n<think>\nä < b </thin\n</think>yes", "yes", "\nä < b </thin\n"),
-            ("<think></think>\nyes", "yes", ""),
-            ("<think>without an end", "", "without an end"),
-            ("Use <think>tags</think>.", "Use <think>tags</think>.", ""),
-            ("<thinking>x</thinking>", "<thinking>x</thinking>", ""),
-            ("<thi", "<thi", ""),
-            ("a</think>b", "a</think>b", ""),
-            (" \n", " \n", ""),
-        ];
+    fn check(delimiters: [&'static str; 2], table: &[(&str, &str, &str)]) {
         for (reply, text, thoughts) in table {
             for length in [1, 2, 3, 7, 100] {
-                assert_eq!(
-                    read(reply, length),
-                    (text.to_owned(), thoughts.to_owned()),
-                    "{reply:?} by {length}"
-                );
+                let expected = ((*text).to_owned(), (*thoughts).to_owned());
+                assert_eq!(read(delimiters, reply, length), expected, "{reply:?} by {length}");
             }
         }
     }
 
+    // H-121
+    #[test]
+    fn thoughts_at_the_beginning_are_no_text_however_they_are_cut() {
+        check(
+            THINK_TAGS,
+            &[
+                ("<think>hm</think>\n\n{\"a\":1}", "{\"a\":1}", "hm"),
+                ("\n<think>\nä < b </thin\n</think>yes", "yes", "\nä < b </thin\n"),
+                ("<think></think>\nyes", "yes", ""),
+                ("<think>without an end", "", "without an end"),
+                ("Use <think>tags</think>.", "Use <think>tags</think>.", ""),
+                ("<thinking>x</thinking>", "<thinking>x</thinking>", ""),
+                ("<thi", "<thi", ""),
+                ("a</think>b", "a</think>b", ""),
+                (" \n", " \n", ""),
+            ],
+        );
+    }
+
+    // P-16
+    #[test]
+    fn lines_of_ollama_run_are_no_text_however_they_are_cut() {
+        check(
+            OLLAMA_RUN,
+            &[
+                ("Thinking...\nhm... so.\n...done thinking.\n\nyes", "yes", "hm... so.\n"),
+                ("Thinking... about it", "Thinking... about it", ""),
+                ("Thinking", "Thinking", ""),
+                ("<think>a</think>b", "<think>a</think>b", ""),
+            ],
+        );
+    }
+
     #[test]
     fn a_reply_that_begins_anew_may_begin_with_thoughts() {
-        let mut place = Place::default();
-        place.hear(Delta::Text("half an answer".into()));
-        place.hear(Delta::Retrying { reason: "x".into(), after: std::time::Duration::ZERO, charged: false });
-        assert_eq!(place.hear(Delta::Text("<think>a</think>b".into())).len(), 2);
+        let mut separation = Separation::new(THINK_TAGS);
+        separation.hear(Delta::Text("half an answer".into()));
+        separation.hear(Delta::Retrying {
+            reason: "x".into(),
+            after: std::time::Duration::ZERO,
+            charged: false,
+        });
+        assert_eq!(separation.hear(Delta::Text("<think>a</think>b".into())).len(), 2);
     }
 }

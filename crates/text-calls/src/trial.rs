@@ -1,56 +1,81 @@
-//! [`Trial`]: keeps the reply of a model whose dialect is unknown. If it has calls in another dialect, they count.
-use haft_dialects::{Call, Dialect, Said, Setting, by_delimiters, read};
-use std::sync::{Arc, OnceLock};
+//! [`calls`]: the calls of a whole reply, in whatever dialect they are written.
+use haft_dialects::{Call, Dialect, Said, Setting, THINK_TAGS, by_delimiters, guess, read};
 
 /// Longer replies are not looked at: a call of that length was not meant.
-const LONGEST: usize = 1 << 20;
+pub(super) const LONGEST: usize = 1 << 18;
 
-/// Keeps a reply until its end.
-pub(super) struct Trial {
-    text: String,
-    found: Arc<OnceLock<&'static Dialect>>,
+/// Calls that were found in a reply.
+pub(super) struct Found {
+    pub(super) dialect: &'static Dialect,
+    pub(super) calls: Vec<Call>,
+    /// Whether delimiters announced them, which no other dialect has.
+    pub(super) is_announced: bool,
 }
 
-impl Trial {
-    /// `found`: where to say what the model speaks.
-    pub(super) fn new(found: Arc<OnceLock<&'static Dialect>>) -> Self {
-        Self { text: String::new(), found }
+/// The calls of a reply, if all that is read are calls of known tools: those that a dialect announces by its delimiters, behind
+/// words or not; those of any other dialect only if the reply is nothing else, blanks, thoughts and one fence aside.
+pub(super) fn calls(reply: &str, setting: &Setting) -> Option<Found> {
+    if reply.len() > LONGEST {
+        return None;
     }
+    let announced = announced(reply, setting);
+    let found = |(dialect, calls), is_announced| Found { dialect, calls, is_announced };
+    announced
+        .map(|calls| found(calls, true))
+        .or_else(|| whole(reply, setting).map(|calls| found(calls, false)))
+}
 
-    pub(super) fn hear(&mut self, text: &str) {
-        if self.text.len() + text.len() <= LONGEST {
-            self.text.push_str(text);
-        }
-    }
+type Calls = (&'static Dialect, Vec<Call>);
 
-    pub(super) fn forget(&mut self) {
-        self.text.clear();
+fn announced(reply: &str, setting: &Setting) -> Option<Calls> {
+    let dialect = by_delimiters(reply)?;
+    // Bare JSON may occur anywhere in prose, so it counts only if the whole reply is JSON.
+    if dialect.writes_bare_json() && !reply.trim_start().starts_with(['{', '<']) {
+        return None;
     }
+    let (prose, calls) = known(dialect, reply, setting)?;
+    (prose.matches("```").count() % 2 == 0).then_some((dialect, calls))
+}
 
-    /// The calls of the reply, if a dialect shows its delimiters and all that it reads are calls of known tools.
-    pub(super) fn calls(self, setting: &Setting) -> Vec<Call> {
-        let Some(dialect) = by_delimiters(&self.text) else { return Vec::new() };
-        // Bare JSON may stand anywhere in prose: it counts where it is all that is said.
-        if dialect.writes_bare_json() && !self.text.trim_start().starts_with(['{', '<']) {
-            return Vec::new();
-        }
-        let (mut calls, mut prose) = (Vec::new(), String::new());
-        for said in read(dialect, setting, [self.text.as_str()]) {
-            match said {
-                Said::Call(call) if setting.tool(&call.name).is_some() => calls.push(call),
-                Said::Call(_) | Said::Problem(_) => return Vec::new(),
-                // What is only quoted stands in a fence, or is talked about afterwards.
-                Said::Text(text) if !calls.is_empty() && !text.trim().is_empty() => return Vec::new(),
-                Said::Text(text) => prose.push_str(&text),
-                Said::Thinking(_) | Said::ThinkingEnd => {}
-            }
-        }
-        if prose.matches("```").count() % 2 == 1 {
-            return Vec::new();
-        }
-        if !calls.is_empty() {
-            let _found_before = self.found.set(dialect);
-        }
-        calls
+fn whole(reply: &str, setting: &Setting) -> Option<Calls> {
+    let thoughts =
+        reply.trim_start().strip_prefix(THINK_TAGS[0]).and_then(|text| text.split_once(THINK_TAGS[1]));
+    let text = thoughts.map_or(reply, |(_, text)| text).trim();
+    let may_be_call = text.starts_with(['{', '[', '<', '`']) || text.starts_with("functools[");
+    if !may_be_call || is_shell(text) {
+        return None;
     }
+    [Some(text), in_fence(text)].into_iter().flatten().find_map(|text| {
+        let dialect = guess(setting, text)?;
+        let (prose, calls) = known(dialect, text, setting)?;
+        prose.trim().is_empty().then_some((dialect, calls))
+    })
+}
+
+/// The words before the calls, and the calls, if all of these are calls of known tools and no words follow them: what is only
+/// quoted is talked about afterwards.
+fn known(dialect: &Dialect, text: &str, setting: &Setting) -> Option<(String, Vec<Call>)> {
+    let (mut calls, mut prose) = (Vec::new(), String::new());
+    for said in read(dialect, setting, [text]) {
+        match said {
+            Said::Call(call) if setting.tool(&call.name).is_some() => calls.push(call),
+            Said::Call(_) | Said::Problem(_) => return None,
+            Said::Text(text) if !calls.is_empty() && !text.trim().is_empty() => return None,
+            Said::Text(text) => prose.push_str(&text),
+            Said::Thinking(_) | Said::ThinkingEnd => {}
+        }
+    }
+    (!calls.is_empty()).then_some((prose, calls))
+}
+
+/// Whether the text is a fence with commands: an answer that shows some is no call, though a dialect takes it for one.
+fn is_shell(text: &str) -> bool {
+    let info = text.strip_prefix("```").and_then(|text| text.lines().next()).unwrap_or_default();
+    ["bash", "sh", "shell"].contains(&info.trim())
+}
+
+/// What the one fence holds that the text is.
+fn in_fence(text: &str) -> Option<&str> {
+    let (info, body) = text.strip_prefix("```")?.strip_suffix("```")?.split_once('\n')?;
+    (info.split_whitespace().count() < 2).then_some(body)
 }

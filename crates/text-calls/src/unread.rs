@@ -1,14 +1,17 @@
-//! [`UnreadCalls`]: notices when a model that should call natively writes a call as text.
-use super::{schemas, trial::Trial};
+//! [`UnreadCalls`]: notices when a model writes a call as text that Haft does not read.
+use super::{schemas, trial};
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::{Delta, Provider, ProviderError, Request};
-use haft_dialects::{Dialect, Setting};
-use std::sync::{Arc, OnceLock};
+use haft_dialects::Setting;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 /// Changes nothing of what a model says, and tells once in which format it writes calls that no one reads.
 pub struct UnreadCalls {
     inner: Arc<dyn Provider>,
-    found: Arc<OnceLock<&'static Dialect>>,
+    has_told: Arc<AtomicBool>,
     tell: Tell,
 }
 
@@ -18,24 +21,25 @@ type Tell = Arc<dyn Fn(&'static str) + Send + Sync>;
 impl UnreadCalls {
     /// Around `inner`.
     pub fn new(inner: Arc<dyn Provider>, tell: impl Fn(&'static str) + Send + Sync + 'static) -> Self {
-        Self { inner, found: Arc::default(), tell: Arc::new(tell) }
+        Self { inner, has_told: Arc::default(), tell: Arc::new(tell) }
     }
 }
 
 impl Provider for UnreadCalls {
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>> {
-        let (found, tell, tools) = (self.found.clone(), self.tell.clone(), request.tools.clone());
-        let is_watched = found.get().is_none() && !tools.is_empty();
-        let mut trial = is_watched.then(|| Trial::new(found.clone()));
+        let (has_told, tell, tools) = (self.has_told.clone(), self.tell.clone(), request.tools.clone());
+        let is_watched = !has_told.load(Relaxed) && !tools.is_empty();
+        let mut reply = is_watched.then(String::new);
         let watched = self.inner.stream(request).inspect(move |delta| match delta {
-            Ok(Delta::Text(text)) => trial.iter_mut().for_each(|trial| trial.hear(text)),
-            Ok(Delta::Retrying { .. }) => trial.iter_mut().for_each(Trial::forget),
-            Ok(Delta::CallStart { .. }) => trial = None,
+            Ok(Delta::Text(text)) => reply.iter_mut().for_each(|reply| reply.push_str(text)),
+            Ok(Delta::Retrying { .. }) => reply.iter_mut().for_each(String::clear),
+            Ok(Delta::CallStart { .. }) => reply = None,
             Ok(Delta::Stop(stop)) if !stop.is_cut_off() => {
                 let setting = Setting { tools: schemas(&tools), ..Setting::default() };
-                let calls = trial.take().map(|trial| trial.calls(&setting)).unwrap_or_default();
-                if let Some(dialect) = found.get().filter(|_| !calls.is_empty()) {
-                    tell(dialect.name);
+                if let Some(found) = reply.take().and_then(|reply| trial::calls(&reply, &setting))
+                    && !has_told.swap(true, Relaxed)
+                {
+                    tell(found.dialect.name);
                 }
             }
             _ => {}

@@ -68,6 +68,8 @@ pub struct ModelFile {
     pub documents: Option<bool>,
     /// Models that take over in a turn if this one cannot answer, in this order, as `PROVIDER/MODEL`, or `PROVIDER@ACCOUNT/MODEL` with the key of an account; `--fallback` replaces them.
     pub fallback: Vec<String>,
+    /// Format of the calls that the model writes as text: a name that `haft parse --dialect '?'` lists, or `auto`; `--dialect` and the `dialect` of a profile go before it (default: native calls; `auto` for `exec/NAME`).
+    pub dialect: Option<String>,
 }
 
 /// A command that answers one prompt.

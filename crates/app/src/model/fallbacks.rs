@@ -2,7 +2,7 @@
 use super::{ToolCallFormat, connection, measured, open, with_account};
 use crate::{App, Failure, config::Config};
 use haft_engine::Model;
-use haft_providers::{list_models, vendor};
+use haft_providers::{Loading, list_models, vendor};
 
 /// `model`, which the user chose, with its fallbacks: those of `--fallback`, otherwise those of its own table. Servers
 /// on this machine are asked how much their model takes in.
@@ -84,7 +84,8 @@ pub(crate) async fn try_fallbacks(app: &App, config: &Config) -> Vec<TriedFallba
     futures::future::join_all(tried).await
 }
 
-async fn try_one(app: &App, config: &Config, spec: &str) -> Result<(), Failure> {
+/// Whether the model `spec` can be opened, and its provider lists it.
+pub(crate) async fn try_one(app: &App, config: &Config, spec: &str) -> Result<(), Failure> {
     open(app, config, spec, None, ToolCallFormat::default())?;
     let Some((kind, name)) = spec.split_once('/') else { return Ok(()) };
     let (kind, account) = with_account(kind);

@@ -282,8 +282,11 @@ fn with_key(name: &str) -> Result<&'static Vendor, Failure> {
         Some(_) => Ok(holder(vendor)),
         None if vendor.sign_in.is_some() => Err(Failure::usage(format!("{} takes no key", vendor.title))
             .hint("`haft help models` says how to sign in; `haft login status` shows whether you are")),
-        None => Err(Failure::usage(format!("{} needs no key", vendor.title))
-            .hint(format!("`haft --model {}` uses it", vendor.name))),
+        None => Err(Failure::usage(format!("{} needs no key", vendor.title)).hint(format!(
+            "`haft --model {name}` uses it; if your server was started with a key, set `key` in the table \
+             `[vendors.{name}]` of your configuration (`haft config path` prints the file)",
+            name = vendor.name
+        ))),
     }
 }
 

@@ -5,7 +5,7 @@ use haft_app::{
     config::{KeySource, Settings},
     model, session,
 };
-use haft_providers::{is_listening, vendors};
+use haft_providers::vendors;
 use haft_terminal::Exit;
 use haft_terminal::table::List;
 use serde_json::json;
@@ -46,7 +46,7 @@ async fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
             }
             (Some(variable), None) => format!("needs {variable}"),
             (None, None) if vendor.sign_in.is_some() => "needs a sign-in".into(),
-            (None, None) if is_listening(vendor.base_url).await => "answers".into(),
+            (None, None) if model::can_list(cli, &config, vendor).await => "answers".into(),
             (None, None) => "no server".into(),
         };
         rows.push(json!({"model": format!("{}/…", vendor.name), "title": vendor.title, "state": state}));

@@ -159,9 +159,25 @@ struct Calls {
 #[derive(Default)]
 struct OpenCall {
     id: String,
-    is_named: bool,
-    /// Of Gemini's thought, held back until the end.
+    /// The part of the name that has arrived.
+    name: String,
+    has_arguments: bool,
+    /// The signature of Gemini's thought, which is passed on when the reply ends.
     signature: String,
+}
+
+impl OpenCall {
+    /// Takes in a name, which may come in pieces before the arguments, and returns whether there is more of it now. Some
+    /// servers repeat the whole name in each piece, or all of it so far.
+    fn add_to_name(&mut self, name: &str) -> bool {
+        if self.has_arguments && !self.name.is_empty() {
+            return false;
+        }
+        let before = self.name.len();
+        let rest = name.strip_prefix(&self.name).unwrap_or(name);
+        self.name.push_str(rest);
+        self.name.len() > before
+    }
 }
 
 impl Calls {
@@ -176,10 +192,13 @@ impl Calls {
         };
         let index = self.place(count(&piece["index"]), &id, &name);
         let signature = piece.pointer("/extra_content/google/thought_signature").map_or("", text).to_owned();
-        if self.learn(index, &id, &name) {
-            out.push(Delta::CallStart { index, id: CallId(id), name });
+        let is_new = self.learn(index, &id, &name);
+        let call = self.known.entry(index).or_default();
+        if is_new {
+            out.push(Delta::CallStart { index, id: CallId(id), name: call.name.clone() });
         }
-        if let Some(call) = self.known.get_mut(&index).filter(|_| !signature.is_empty()) {
+        call.has_arguments |= !arguments.is_empty();
+        if !signature.is_empty() {
             call.signature = signature;
         }
         if !arguments.is_empty() {
@@ -228,13 +247,12 @@ impl Calls {
     fn learn(&mut self, place: usize, id: &str, name: &str) -> bool {
         let is_new = !self.known.contains_key(&place);
         let known = self.known.entry(place).or_default();
-        let (brings_id, brings_name) =
-            (known.id.is_empty() && !id.is_empty(), !known.is_named && !name.is_empty());
+        let brings_id = known.id.is_empty() && !id.is_empty();
+        let brings_name = known.add_to_name(name);
         if brings_id {
             id.clone_into(&mut known.id);
             self.by_id.entry(id.to_owned()).or_insert(place);
         }
-        known.is_named |= brings_name;
         is_new || brings_id || brings_name
     }
 }

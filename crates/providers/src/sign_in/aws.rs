@@ -311,6 +311,6 @@ async fn of_instance(address: &str) -> Result<Credential, FetchError> {
 }
 
 /// No proxy could reach a server of this machine.
-fn client(reach: Reach) -> Result<&'static reqwest::Client, FetchError> {
+fn client(reach: Reach) -> Result<reqwest::Client, FetchError> {
     http::client(reach).map_err(|error| FetchError::refused(error.to_string()))
 }

@@ -127,3 +127,29 @@ fn a_mangled_stream_says_the_same_however_it_is_cut() {
         }
     }
 }
+
+#[test]
+fn a_name_in_pieces_is_one_name_and_a_repeated_one_counts_once() {
+    let table: [(&[(&str, &str)], &str); 7] = [
+        (&[("re", ""), ("ad", ""), ("", "{}")], "read"),
+        (&[("re", ""), ("ad", "{}")], "read"),
+        (&[("read", ""), ("read", "{"), ("read", "}")], "read"),
+        (&[("re", ""), ("read", ""), ("read", "{}")], "read"),
+        (&[("read", "{"), ("ad", "}")], "read"),
+        (&[("", "{"), ("read", "}")], "read"),
+        (&[("mcp__a", ""), ("__", ""), ("b", "{}")], "mcp__a__b"),
+    ];
+    for (pieces, expected) in table {
+        let piece = |(number, (name, arguments)): (usize, &(&str, &str))| {
+            let id = if number == 0 { json!("a") } else { json!(null) };
+            let call = json!({"index": 0, "id": id, "function": {"name": name, "arguments": arguments}});
+            json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]})
+        };
+        let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]});
+        let events = pieces.iter().enumerate().map(piece).chain([end]);
+        let stream: String = events.map(|event| format!("data: {event}\n\n")).collect();
+        let reply = assemble(Wire::OpenaiChat, [stream.as_bytes()]);
+        let calls = json!([{"id": "a", "name": expected, "arguments": {}}]);
+        assert_eq!(reply["tool_calls"], calls, "{pieces:?}");
+    }
+}

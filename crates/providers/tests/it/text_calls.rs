@@ -262,8 +262,10 @@ async fn calls_in_text_count_where_a_reply_has_no_native_ones() {
     let fence =
         "Look:\n```json\n{\"tool_calls\":[{\"function\":{\"name\":\"file\",\"arguments\":\"{}\"}}]}\n```";
     let native = || vec![StepCall { id: None, name: "bash".into(), arguments: json!({}) }];
+    let thoughtful = format!("<think>{fence}</think>");
+    let with_both = format!("{thoughtful}{fence}");
     let broken = "I look.[TOOL_CALLS][{\"id\":\"a\",";
-    let table: [(&str, Vec<StepCall>, &[&str], &str); 8] = [
+    let table: [(&str, Vec<StepCall>, &[&str], &str); 11] = [
         (sentinel, vec![], &["file"], ""),
         (fence, vec![], &["file"], "Look:\n"),
         ("No call.", vec![], &[], "No call."),
@@ -272,6 +274,9 @@ async fn calls_in_text_count_where_a_reply_has_no_native_ones() {
         (sentinel, native(), &["bash"], ""),
         (broken, vec![], &["unreadable_call"], "I look."),
         (broken, native(), &["bash"], "I look."),
+        (&thoughtful, vec![], &[], ""),
+        (&with_both, vec![], &["file"], "Look:\n"),
+        (&with_both, native(), &["bash"], fence),
     ];
     for (text, calls, expected, shown) in table {
         let step = Step { calls, ..says(text, Some(3), None) };
@@ -287,6 +292,42 @@ async fn calls_in_text_count_where_a_reply_has_no_native_ones() {
         let asked = &scripted.requests()[0];
         assert!(!asked.tools.is_empty() && asked.form.is_none());
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_in_a_fence_that_words_follow_is_a_quotation() {
+    let call =
+        |name: &str| format!("<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {{}}}}\n</tool_call>");
+    let (file, look) = (call("file"), call("look"));
+    let fence = |inside: &str| format!("```\n{inside}\n```");
+    let table: [(String, &[&str]); 12] = [
+        (format!("A call is written like this:\n{}\nThat is the format.", fence(&file)), &[]),
+        (format!("~~~xml\n{file} {look}\n~~~\n\nTwo calls."), &[]),
+        (format!("```\n{file}\nand so on"), &[]),
+        (format!("> {}\nQuoted.", fence(&file).replace('\n', "\n> ")), &[]),
+        ("```\n<tool_call>\n{…}\n</tool_call>\n```\nThat is the form.".to_owned(), &[]),
+        (fence(&file), &["file"]),
+        (format!("I look.\n{}\n{}\n", fence(&file), fence(&look)), &["file", "look"]),
+        (format!("```\n{file}"), &["file"]),
+        (format!("```sh\nls\n```\n{file}\nDone."), &["file"]),
+        (format!("{file}\n```\nx\n```\nDone."), &["file"]),
+        (format!("Like this:\n{}\nNow I do it:\n{look}", fence(&file)), &["look"]),
+        (format!("<think>Perhaps so: {file} or not: I do not know."), &[]),
+    ];
+    for (text, expected) in table {
+        for pieces in [None, Some(1), Some(7)] {
+            let (parts, stop) = heard(hermes(), says(&text, pieces, None)).await;
+            let called: Vec<&str> =
+                parts.iter().filter_map(Part::as_call).map(|call| call.name.as_str()).collect();
+            let waits = if expected.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
+            assert_eq!((called.as_slice(), stop), (expected, waits), "{text} {pieces:?}");
+            let is_shown = |text: &str| parts.contains(&Part::text(text));
+            assert!(!expected.is_empty() || text.starts_with("<think>") || is_shown(&text), "{parts:?}");
+        }
+    }
+    let both = format!("Like this:\n{}\nNow I do it:\n", fence(&file));
+    let (parts, _) = heard(hermes(), says(&format!("{both}{look}"), Some(3), None)).await;
+    assert_eq!(haft_core::text_of(&parts), both);
 }
 
 #[tokio::test(start_paused = true)]

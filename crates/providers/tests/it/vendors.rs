@@ -37,18 +37,18 @@ fn the_documentation_names_the_variables_of_each_vendor() {
 #[test]
 fn who_is_known_to_be_slow_may_take_longer() {
     let table = [
-        ("groq", "https://api.groq.com/openai/v1", 60, 3_600),
-        ("openai", "https://api.openai.com/v1", 300, 3_600),
-        ("openai", "https://api.openai.com/v1/", 300, 3_600),
-        ("openai", "http://127.0.0.1:4000/v1", 60, 3_600),
-        ("azure", "https://me.openai.azure.com", 300, 3_600),
-        ("ollama", "http://127.0.0.1:11434/v1", 600, 14_400),
-        ("ollama", "http://gpu.example:11434/v1", 600, 14_400),
+        ("groq", "https://api.groq.com/openai/v1", 60, 60, 3_600),
+        ("openai", "https://api.openai.com/v1", 300, 60, 3_600),
+        ("openai", "https://api.openai.com/v1/", 300, 60, 3_600),
+        ("openai", "http://127.0.0.1:4000/v1", 60, 60, 3_600),
+        ("azure", "https://me.openai.azure.com", 300, 60, 3_600),
+        ("ollama", "http://127.0.0.1:11434/v1", 600, 600, 14_400),
+        ("ollama", "http://gpu.example:11434/v1", 600, 600, 14_400),
     ];
-    for (name, base_url, first_byte, reply) in table {
+    for (name, base_url, first_byte, idle, reply) in table {
         let timeouts = vendor(name).unwrap().timeouts_at(base_url);
-        let found = (timeouts.first_byte.as_secs(), timeouts.reply.as_secs());
-        assert_eq!(found, (first_byte, reply), "{name} {base_url}");
+        let found = [timeouts.first_byte, timeouts.idle, timeouts.reply].map(|limit| limit.as_secs());
+        assert_eq!(found, [first_byte, idle, reply], "{name} {base_url}");
         assert!(timeouts.thinking >= timeouts.first_byte && timeouts.whole >= timeouts.first_byte);
     }
 }

@@ -8,6 +8,7 @@ mod error_messages;
 mod fallbacks;
 mod llama_server;
 mod ollama;
+mod own_servers;
 mod thoughts;
 mod unread_calls;
 mod wires;

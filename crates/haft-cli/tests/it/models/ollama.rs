@@ -197,6 +197,33 @@ fn a_job_is_done_through_the_program_ollama_run() {
     assert!(prompts[1].ends_with("\n\nContinue with next steps.\n\nAssistant: "), "{}", prompts[1]);
 }
 
+/// The replies of [`flow`] behind thoughts, between these delimiters, in which a call and the end of the task stand.
+fn thoughtful(open: &str, close: &str) -> Vec<String> {
+    let thoughts =
+        "Maybe this?\n```bash\nfile --path no.txt --action write --content x\n```\nTask complete? No.";
+    flow().iter().map(|reply| format!("{open}{thoughts}\n{close}\n\n{reply}")).collect()
+}
+
+fn check_thoughtful(project: &Project, ran: &Ran) {
+    check_flow(project, ran);
+    let shown = [&ran.out, &ran.err].map(|text| text.replace("[thinking]", ""));
+    assert!(shown.iter().all(|text| !text.contains("think") && !text.contains("Thinking...")), "{ran:?}");
+}
+
+// P-16, P-37, P-57, H-121
+#[test]
+fn thoughts_of_both_are_neither_calls_nor_the_end() {
+    let project = Project::new();
+    let ollama = Ollama::saying(thoughtful("<think>\n", "</think>"));
+    check_thoughtful(&project, &ollama.run(project.haft(&BUILD)));
+    for (open, close) in [("<think>\n", "</think>"), ("Thinking...\n", "...done thinking.")] {
+        let project = Project::new();
+        let ollama = Program::saying(&project, &thoughtful(open, close));
+        check_thoughtful(&project, &Program::run(project.haft(&BUILD)));
+        assert!(!ollama.prompts()[1].contains("Maybe this?"));
+    }
+}
+
 // P-44, P-57
 #[test]
 fn the_rounds_of_both_are_limited() {

@@ -75,6 +75,19 @@ fn calls_and_results_are_those_of_kimi() {
     assert_eq!(answered, [&json!("call_1"), &json!("# Alfred\nThe rememberer.\n")]);
 }
 
+// A-36, A-43, H-121
+#[test]
+fn thoughts_in_the_text_hold_no_calls() {
+    let list = json!([{"id": "1", "name": "write", "arguments": {"path": "a.txt", "content": "x"}}]);
+    let fence = format!("```json\n{}\n```", json!({"tool_calls": list}));
+    for call in [format!("[TOOL_CALLS]{list}"), fence] {
+        let reply = openai_text(&format!("<think>\nMaybe:\n{call}\nNo, better not.\n</think>\n\nIt is 4."));
+        let scene = Scene::play(Place::new(), vec![reply]);
+        assert_eq!((scene.ran.code, scene.ran.out.as_str()), (0, "It is 4."), "{:?}", scene.ran);
+        assert!(!scene.place.work().join("a.txt").exists());
+    }
+}
+
 // Every request: A-12, A-18, A-25, A-26, A-52, A-53, A-59, A-60, A-61, A-63, A-64, A-65
 #[test]
 fn a_request_has_four_tools_the_prompt_of_the_document_and_its_numbers() {

@@ -420,6 +420,71 @@ fn events_have_the_types_and_data_of_the_document() {
     assert_eq!((&data(4)["success"], &data(7)["success"]), (&json!(false), &json!(false)));
 }
 
+// "Standardized Result Format", with what Haft itself tells the model: C-29, C-54
+#[test]
+fn a_result_with_a_note_is_still_json() {
+    let place = place();
+    place.configure(
+        "[[hooks]]\nevent = \"after_tool\"\ncommand = \"echo '{\\\"context\\\": \\\"look out\\\"}'\"\n",
+    );
+    let all = vec![("bash", json!({"command": "exit 3"})); 3];
+    let scene = Scene::one_by_one(place, &all, &["--output", "activity"]);
+    let results = scene.results();
+    assert_eq!(
+        results.iter().map(|result| &result["success"]).collect::<Vec<_>>(),
+        [false; 3],
+        "{results:?}"
+    );
+    assert_eq!(results[0]["note"], "[a hook says: look out]", "{results:?}");
+    let last = "[this is the same as before, 3 times in a row; do something else, or answer]\n[a hook says: look out]";
+    assert_eq!(results[2]["note"], last, "{results:?}");
+    let ended = scene.ran.events().into_iter().filter(|event| event["type"] == "tool_call_end");
+    let data: Vec<Value> = ended.map(|event| event["data"].clone()).collect();
+    assert_eq!(data.len(), 3, "{:?}", scene.ran);
+    for data in data {
+        assert!(data["success"] == false && data["result"]["return_code"] == 3, "{data}");
+    }
+    let id = scene.place.journal().parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
+    let replayed = scene.place.run(&["sessions", "replay", &id]);
+    assert!(replayed.code == 0 && replayed.out.contains("no difference"), "{replayed:?}");
+}
+
+// C-54, C-53: characters that JSON writes with six bytes
+#[test]
+fn long_output_is_json_whatever_is_in_it() {
+    let command = "head -c 60000 /dev/zero; head -c 60000 /dev/zero >&2; exit 3";
+    let scene = Scene::play(place(), &[("bash", json!({"command": command}))]);
+    let result = &scene.results()[0];
+    assert_eq!((&result["success"], &result["return_code"]), (&json!(false), &json!(3)));
+    let [out, error] = ["output", "error"].map(|name| result[name].as_str().unwrap());
+    assert!(
+        out.contains("bytes") && out.contains("\0\0") && !error.is_empty(),
+        "{} {}",
+        out.len(),
+        error.len()
+    );
+    assert!(result.to_string().len() <= 200_000);
+}
+
+// C-16: the same call in another spelling
+#[test]
+fn a_call_in_another_spelling_is_the_same_call() {
+    let all = [
+        ("read", json!({"file_paths": ["package.json"], "limit": 10})),
+        ("read", json!({"limit": 10, "file_paths": ["package.json"]})),
+        ("Read", json!({"file_paths": ["package.json"], "limit": 10.0})),
+    ];
+    let scene = Scene::one_by_one(place(), &all, &[]);
+    let results = scene.results();
+    assert!(results[0]["content"].as_str().unwrap().contains("{}"), "{results:?}");
+    for result in &results[1..] {
+        assert!(
+            result["content"].as_str().unwrap().starts_with("[not called again: the same as"),
+            "{result}"
+        );
+    }
+}
+
 // "Override Result Preview": C-07, C-51, C-67
 #[test]
 fn people_see_the_tools_own_words() {

@@ -267,13 +267,22 @@ fn the_same_call_with_the_same_result_is_a_loop_and_polling_is_not() {
     let ran = run(&place, &lines(poll), &["--output", "json"]);
     let object: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!((ran.code, &object["rounds"]), (0, &json!(9)), "{ran:?}");
-    let ran = run(&place, &lines(same), &["--output", "json"]);
-    let object: Value = serde_json::from_str(&ran.out).unwrap();
-    assert_eq!(
-        (ran.code, &object["outcome"], &object["rounds"]),
-        (3, &json!("repeating"), &json!(6)),
-        "{ran:?}"
-    );
+    // The same, with other words for the person and in another spelling.
+    let spelled = |n: usize| {
+        let (name, command) =
+            if n.is_multiple_of(2) { ("bash", "echo same") } else { ("Bash", "echo same ") };
+        let arguments = json!({"command": command, "description": format!("try {n}"), "timeout": 60 + n});
+        json!({"calls": [{"name": name, "arguments": arguments}]})
+    };
+    for lines in [lines(same), (0..8).map(spelled).collect()] {
+        let ran = run(&Place::new(), &lines, &["--output", "json"]);
+        let object: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(
+            (ran.code, &object["outcome"], &object["rounds"]),
+            (3, &json!("repeating"), &json!(6)),
+            "{ran:?}"
+        );
+    }
 }
 
 // "until the task is complete": `max_rounds = 0`; O-01, O-10

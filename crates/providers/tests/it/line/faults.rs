@@ -156,6 +156,12 @@ async fn answers_are_sorted_by_who_can_act() {
         ),
         (413, r#"{"error":{"type":"request_too_large","message":"…"}}"#, "context"),
         (500, r#"{"error":"context size has been exceeded"}"#, "context"),
+        (400, r#"{"error":"prompt too long; exceeded max context length by 514 tokens"}"#, "context"),
+        (400, r#"{"error":{"message":"litellm.ContextWindowExceededError: …"}}"#, "context"),
+        (400, r#"{"detail":"Prompt length 5000 is greater than max_seq_len 4096"}"#, "context"),
+        (422, r#"{"error":"`inputs` tokens + `max_new_tokens` must be <= 4096"}"#, "context"),
+        (500, r#"{"error":"tools param requires --jinja flag"}"#, "rejected"),
+        (500, r#"{"error":"model requires more system memory (18 GiB) than is available"}"#, "rejected"),
     ];
     for (status, body, expected) in table {
         let scene = vec![answer(status, "content-type: application/json", body)];
