@@ -5,9 +5,12 @@ use haft_core::{
     SessionSetup, StopReason,
 };
 use haft_engine::local_time;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Nothing where a fact is shown in another way, or speaks for itself.
+/// Maximum number of ignored folders and files that a note names.
+const MAX_NAMED: usize = 3;
+
+/// The note for a fact; `None` if it is shown in another way or needs none.
 pub fn of(fact: &Fact) -> Option<String> {
     Some(match fact {
         Fact::ApprovalAnswered { answer, .. } => return not_answered(*answer).map(str::to_owned),
@@ -15,6 +18,7 @@ pub fn of(fact: &Fact) -> Option<String> {
             let paths: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
             format!("left as it was: {}", paths.join(", "))
         }
+        Fact::Staged { unrecorded, .. } => return not_recorded(unrecorded),
         Fact::Replied { stop, .. } => return ended_early(*stop).map(str::to_owned),
         Fact::RootAdded { root } => {
             format!(
@@ -65,6 +69,15 @@ pub fn of(fact: &Fact) -> Option<String> {
         Fact::Reminded { claims, .. } => format!("nothing shows what it claims: {}", claims.join("; ")),
         _ => return of_goal(fact).or_else(|| fact.limit_reached()),
     })
+}
+
+/// What no undo restores of a call's changes; `None` if all are recorded.
+fn not_recorded(paths: &[PathBuf]) -> Option<String> {
+    let named = paths.iter().take(MAX_NAMED).map(|path| format!("`{}`", path.display()));
+    let more = paths.len().checked_sub(MAX_NAMED).filter(|more| *more > 0).map(|more| format!("{more} more"));
+    let names: Vec<String> = named.chain(more).collect();
+    let names = (!names.is_empty()).then(|| names.join(", "))?;
+    Some(format!("not recorded, so no undo restores it: what changed in {names}"))
 }
 
 /// Why a call is refused to which a person has said neither yes nor no; `None` if a person has.

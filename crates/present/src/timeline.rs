@@ -416,7 +416,7 @@ impl Timeline {
             }
             Fact::Staged { call, changes, .. } => {
                 self.with_call(call, |call| call.changes.clone_from(changes));
-                self.changed(call, changes)
+                [self.changed(call, changes), note(fact)].concat()
             }
             Fact::SubagentChanged { call, changes, .. } => {
                 self.with_call(call, |call| {

@@ -37,7 +37,8 @@ fn in_general(effect: &Effect) -> Effect {
 /// What would allow `effects` in `workspace` where `rules` hold: the narrowest mode, or more rules.
 pub fn narrowest(effects: &[Effect], workspace: &Path, rules: &[Rule]) -> String {
     let allowed = |policy: &Policy, effects: &[Effect]| {
-        let is_repository = |path: &Path| path.ends_with(".git");
+        let is_repository =
+            |path: &Path| path.extension().is_some_and(|end| end == "git") || path.ends_with(".git");
         policy.judge(effects, workspace, &is_repository) == Verdict::Allow
     };
     // What runs unasked anyway needs no rule.

@@ -197,7 +197,8 @@ pub(super) fn files(fact: &Fact) -> Option<Vec<String>> {
         false => safe::text(&next_step(path, *way, changes, MERGE_LEFT_ALONE)).into_owned(),
     });
     let s = if untracked == 1 { "" } else { "s" };
-    let unknown = (untracked > 0)
-        .then(|| format!("what {untracked} unconfined command{s} did to files was not recorded, and stays"));
+    let unknown = (untracked > 0).then(|| {
+        format!("what {untracked} command{s} did to files was not, or not all, recorded, and stays")
+    });
     Some(moved.chain(kept).chain(next).chain(unknown).collect())
 }

@@ -49,6 +49,9 @@ pub(super) struct Difference<'a> {
     put_off: Vec<PutOff>,
 }
 
+/// Files that were changed or removed where they are, each with its weight, and all others.
+type Weighed = (Vec<(Weight, PutOff)>, Vec<PutOff>);
+
 /// What git ignores is kept for an undo up to this; more of it is what a build leaves, and a build makes it again.
 const MAX_IGNORED: Weight = Weight { entries: 500, bytes: 8 << 20 };
 
@@ -98,17 +101,48 @@ impl<'a> Difference<'a> {
     fn rest(&mut self, upper: &Path) -> io::Result<()> {
         self.ignored = None;
         let put_off = std::mem::take(&mut self.put_off);
-        let mut all = Weight::default();
-        for (path, ..) in &put_off {
-            let Weight { entries, bytes } = weight(&upper.join(path))?;
-            all.entries += entries;
-            all.bytes += bytes;
+        let (files, mut others) = Self::weighed_files(upper, put_off)?;
+        let (mut all, mut kept) = (Weight::default(), Vec::new());
+        for (weight, file) in files {
+            match all + weight {
+                more if more.is_within(&MAX_IGNORED) => {
+                    all = more;
+                    kept.push(file);
+                }
+                _ => others.push(file),
+            }
         }
-        if all.entries > MAX_IGNORED.entries || all.bytes > MAX_IGNORED.bytes {
-            (self.bulk, self.moves) = Listing::of(self, upper, put_off)?;
-            return Ok(());
+        for (path, ..) in &others {
+            all = all + weight(&upper.join(path))?;
         }
-        put_off.into_iter().try_for_each(|(path, seen, found)| self.compare(&path, seen, found))
+        let by_path = |(path, ..): &PutOff, (other, ..): &PutOff| path.cmp(other);
+        if all.is_within(&MAX_IGNORED) {
+            kept.append(&mut others);
+        }
+        kept.sort_by(by_path);
+        others.sort_by(by_path);
+        if !others.is_empty() {
+            (self.bulk, self.moves) = Listing::of(self, upper, others)?;
+        }
+        kept.into_iter().try_for_each(|(path, seen, found)| self.compare(&path, seen, found))
+    }
+
+    /// Splits what was put off into files that were changed or removed where they are, the smallest first, and all others.
+    /// These are kept together or not at all: the contents of one may come from another by a new name.
+    fn weighed_files(upper: &Path, put_off: Vec<PutOff>) -> io::Result<Weighed> {
+        let (mut files, mut others) = (Vec::new(), Vec::new());
+        for one in put_off {
+            let (path, seen, found) = &one;
+            match found.as_ref().filter(|found| found.is_file() && !matches!(seen, Seen::Folder(_))) {
+                Some(found) => {
+                    let gone = Weight { entries: 0, bytes: found.len() };
+                    files.push((weight(&upper.join(path))? + gone, one));
+                }
+                None => others.push(one),
+            }
+        }
+        files.sort_by_key(|(weight, _)| weight.bytes);
+        Ok((files, others))
     }
 
     /// Whether git ignores what is seen there.

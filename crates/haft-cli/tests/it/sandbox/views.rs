@@ -1,5 +1,6 @@
 //! Commands in a view of the workspace: what people see of them through the binary.
 mod background;
+mod ignored;
 mod shut;
 use crate::kit::{Place, Ran, UNTIL_GO, terminal::poll};
 use serde_json::{Value, json};
@@ -418,12 +419,13 @@ fn what_a_build_leaves_is_there_afterwards_and_not_kept_for_an_undo() {
     place.write(".gitignore", "/target\n.env\n");
     place.write("target/old/a", "old\n");
     place.write("target/gone", "old\n");
+    place.write(".env", "mine\n");
     let build = "rm target/gone; mkdir target/new; for i in $(seq 600); do echo $i >target/new/$i; done; \
                  mv target/old target/moved; echo key >.env; echo made >made.txt; chmod +x target/new/1";
     let ran = command(&place, "accept-edits", build);
-    assert_eq!((ran.code, changed(&ran)), (0, vec!["made.txt".to_owned()]), "{ran:?}");
+    assert_eq!((ran.code, changed(&ran)), (0, vec!["made.txt".to_owned(), ".env".to_owned()]), "{ran:?}");
     let staged = ran.events().into_iter().find(|event| event["type"] == "staged").unwrap();
-    assert_eq!(staged["unkept"], json!([".env", "target"]));
+    assert_eq!(staged["unkept"], json!(["target"]), "a small file is kept beside the output of a build");
     assert_eq!(
         (place.read("target/new/600").as_deref(), place.read("target/moved/a").as_deref()),
         (Some("600\n"), Some("old\n"))
@@ -436,6 +438,10 @@ fn what_a_build_leaves_is_there_afterwards_and_not_kept_for_an_undo() {
     assert_eq!(changed(&little), [".env"], "{little:?}");
     assert_eq!(place.run(&["undo"]).code, 0);
     assert_eq!(place.read(".env").as_deref(), Some("key\n"));
+    let undone = place.run(&["undo", ran.events()[0]["session"].as_str().unwrap()]);
+    assert!(undone.out.contains("1 untracked command: changes that are not recorded remain"), "{undone:?}");
+    assert_eq!(place.read(".env").as_deref(), Some("mine\n"));
+    assert_eq!(place.read("target/new/600").as_deref(), Some("600\n"));
 }
 
 #[test]

@@ -20,6 +20,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::{self, File, Metadata},
     io,
+    ops::Add,
     os::unix::{
         ffi::OsStrExt,
         fs::{MetadataExt, PermissionsExt},
@@ -430,4 +431,18 @@ pub(in crate::overlay) fn weight(upper: &Path) -> io::Result<Weight> {
 pub(in crate::overlay) struct Weight {
     pub(in crate::overlay) entries: u64,
     pub(in crate::overlay) bytes: u64,
+}
+
+impl Weight {
+    pub(in crate::overlay) fn is_within(&self, limit: &Self) -> bool {
+        self.entries <= limit.entries && self.bytes <= limit.bytes
+    }
+}
+
+impl Add for Weight {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { entries: self.entries + other.entries, bytes: self.bytes + other.bytes }
+    }
 }
