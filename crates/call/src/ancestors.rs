@@ -50,6 +50,7 @@ impl ParentCall {
         &self,
         session: &SessionId,
         changes: &[Change],
+        unrecorded: &[PathBuf],
         how: Tracking,
     ) -> Result<RecordedAbove, Unrecorded> {
         let calls = iter::successors(Some(self), |parent| parent.above.as_deref());
@@ -57,8 +58,10 @@ impl ParentCall {
         let held: Result<Vec<_>, _> = calls.map(Self::hold).collect();
         let above = RecordedAbove(held?);
         for (call, recorder) in &above.0 {
-            let (call, session, changes) = (call.clone(), session.clone(), changes.to_vec());
-            recorder.record_durably(Fact::SubagentChanged { call, session, changes, how }).await?;
+            let (call, session) = (call.clone(), session.clone());
+            let (changes, unrecorded) = (changes.to_vec(), unrecorded.to_vec());
+            let fact = Fact::SubagentChanged { call, session, changes, how, unrecorded };
+            recorder.record_durably(fact).await?;
         }
         Ok(above)
     }

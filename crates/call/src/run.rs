@@ -278,7 +278,7 @@ impl CallRun<'_> {
             return Ok(self.round.recorder.record(started).await?);
         }
         self.round.recorder.record_durably(started).await?;
-        self.round.scope.record_in_ancestors(&[], how).await?;
+        self.round.scope.record_in_ancestors(&[], &[], how).await?;
         Ok(())
     }
 }

@@ -114,10 +114,15 @@ impl CallRun<'_> {
             return Ok(result);
         }
         let _lock = scope.lock_tree(&changes).await?;
-        let (call, recorded) = (self.call.id.clone(), result.clone());
-        let staged = Fact::Staged { call, changes: changes.clone(), how, result: recorded, unrecorded };
+        let staged = Fact::Staged {
+            call: self.call.id.clone(),
+            changes: changes.clone(),
+            how,
+            result: result.clone(),
+            unrecorded: unrecorded.clone(),
+        };
         recorder.record_durably(staged).await?;
-        let (above, settled) = match scope.record_in_ancestors(&changes, how).await {
+        let (above, settled) = match scope.record_in_ancestors(&changes, &unrecorded, how).await {
             Ok(above) => (above, scope.make_real(changes.clone(), how, Pass::First, self.round.cancel).await),
             Err(error) => (None, Settled { unsettled: paths(&changes), error: Some(error) }),
         };
@@ -162,10 +167,11 @@ impl CallScope {
     pub(crate) async fn record_in_ancestors(
         &self,
         changes: &[Change],
+        unrecorded: &[PathBuf],
         how: Tracking,
     ) -> Result<Option<RecordedAbove>, ToolError> {
         let Some(ancestors) = &self.ancestors else { return Ok(None) };
-        let above = ancestors.parent.record(&self.session, changes, how).await;
+        let above = ancestors.parent.record(&self.session, changes, unrecorded, how).await;
         above.map(Some).map_err(|Unrecorded| ToolError::interrupted())
     }
 

@@ -18,7 +18,9 @@ pub fn of(fact: &Fact) -> Option<String> {
             let paths: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
             format!("left as it was: {}", paths.join(", "))
         }
-        Fact::Staged { unrecorded, .. } => return not_recorded(unrecorded),
+        Fact::Staged { unrecorded, .. } | Fact::SubagentChanged { unrecorded, .. } => {
+            return not_recorded(unrecorded);
+        }
         Fact::Replied { stop, .. } => return ended_early(*stop).map(str::to_owned),
         Fact::RootAdded { root } => {
             format!(

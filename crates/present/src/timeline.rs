@@ -423,7 +423,7 @@ impl Timeline {
                     call.changes.extend(changes.iter().cloned());
                     call.is_delegated = true;
                 });
-                self.changed(call, changes)
+                [self.changed(call, changes), note(fact)].concat()
             }
             Fact::Unsettled { call, paths } => {
                 self.with_call(call, |call| call.left_alone(paths));

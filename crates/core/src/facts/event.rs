@@ -208,9 +208,16 @@ pub enum Fact {
         unrecorded: Vec<PathBuf>,
     },
     /// A session below does something to files for `call`: on disk here, too, before it is real. `untracked` stands for
-    /// a command that begins and whose changes are not recorded.
+    /// a command that begins and whose changes are not recorded; `unrecorded` is that of [`Fact::Staged`].
     #[serde(rename = "changed_below")]
-    SubagentChanged { call: CallId, session: SessionId, changes: Vec<Change>, how: Tracking },
+    SubagentChanged {
+        call: CallId,
+        session: SessionId,
+        changes: Vec<Change>,
+        how: Tracking,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unrecorded: Vec<PathBuf>,
+    },
     /// Files that a call had staged and that were left as they were: they had been changed elsewhere meanwhile, or
     /// cannot be written.
     Unsettled { call: CallId, paths: Vec<PathBuf> },

@@ -95,8 +95,11 @@ impl PastCalls {
                 self.with(call, |call| call.unrecorded.extend(unrecorded.iter().cloned()));
                 self.changed(call, changes);
             }
-            Fact::SubagentChanged { call, changes, .. } => {
-                self.with(call, |call| call.is_delegated = true);
+            Fact::SubagentChanged { call, changes, unrecorded, .. } => {
+                self.with(call, |call| {
+                    call.is_delegated = true;
+                    call.unrecorded.extend(unrecorded.iter().cloned());
+                });
                 self.changed(call, changes);
             }
             Fact::Unsettled { call, paths } => self.unsettled(call, paths),

@@ -42,7 +42,11 @@ pub fn back_to(entries: &[Arc<Entry>], to: Seq) -> Plan {
     let untracked = undone.iter().rev().filter_map(|fact| match fact {
         Fact::ToolStarted { call, how: Tracking::Untracked, .. }
         | Fact::SubagentChanged { call, how: Tracking::Untracked, .. } => Some(call.clone()),
-        Fact::Staged { call, unrecorded, .. } if !unrecorded.is_empty() => Some(call.clone()),
+        Fact::Staged { call, unrecorded, .. } | Fact::SubagentChanged { call, unrecorded, .. }
+            if !unrecorded.is_empty() =>
+        {
+            Some(call.clone())
+        }
         _ => None,
     });
     let mut untracked: Vec<CallId> = untracked.collect();
