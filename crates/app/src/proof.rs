@@ -65,7 +65,7 @@ pub struct Verification {
     pub calls: usize,
     /// Number of these calls that ran tests and were compared by their outcome.
     pub tests: usize,
-    /// Calls that were not made again: they could reach the network, or write outside of the workspace.
+    /// Calls that are not compared: see [`crate::replay::ReplayReport::not_again`].
     pub not_again: usize,
     /// Commits whose files are as their sessions left them.
     pub commits: usize,

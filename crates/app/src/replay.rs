@@ -116,8 +116,9 @@ impl App {
         let searches = searches.flat_map(|recording| recording.details_of(WEB_SEARCH)).collect();
         let samples = [&recording].into_iter().chain(subagents.all());
         let samples = RetoldSamples::new(samples.flat_map(|recording| recording.samples.clone()));
-        let calls = [&recording].into_iter().chain(subagents.all()).flat_map(|recording| &recording.calls);
-        let hooks = NotAgain::of(calls, &moved, &scratch.work, home.contents(&id));
+        let recordings = [&recording].into_iter().chain(subagents.all());
+        let own_home = Home(scratch.home.clone());
+        let hooks = NotAgain::of(recordings, &moved, &scratch.work, home.contents(&id), own_home);
         let said = Said { replies: retold, searches, samples, hooks, agents: &subagents.agents };
         let (engine, mode) = engine(self, options, profile, &scratch, said).await?;
         let session = engine.create(known_agent(&engine, agent))?;
@@ -243,7 +244,8 @@ async fn engine(
         add_missing(&mut setup.agents, agents);
         setup.home = Home(scratch.home.clone());
         setup.knowledge.readable.extend(scratch.objects.clone());
-        setup.hooks = Arc::new(hooks);
+        let stage = (setup.stages)(&scratch.home);
+        setup.hooks = Arc::new(hooks.with_views_of(&*stage));
         setup.sampler = Some(Arc::new(samples));
         setup.diagnostics = None;
         setup.policy.mode = Mode::Ask;

@@ -8,10 +8,7 @@ use super::{
 };
 use crate::Failure;
 use futures::StreamExt;
-use haft_core::{
-    Answer, CallId, Command, ENDED_WITH_SUBAGENT, Effect, Event, Fact, HOOK_NOTE, Part, Report, SessionId,
-    ToolCall, ToolResult, edit_notes, text_of,
-};
+use haft_core::{Answer, CallId, Command, Effect, Event, Fact, Part, SessionId, ToolCall, text_of};
 use haft_engine::{Engine, Home, Session, Turn};
 use std::{io, time::Duration};
 
@@ -253,7 +250,7 @@ impl Driver {
             // The mode or a rule denied what it had done.
             _ if asking.is_denied() => Answer::Unanswered,
             _ if allowed => Answer::Once,
-            _ if asking.started.is_none() => Answer::Unanswered,
+            _ if asking.started.is_none() || asking.reached_out() => Answer::Unanswered,
             _ => {
                 let ended = self.recorded(call).and_then(|recorded| recorded.ended.as_ref());
                 let seq = ended.map(|(seq, _)| *seq);
@@ -280,10 +277,9 @@ impl Driver {
         }
         // What differs first, differs in the session of the subagent.
         let below = self.compare_subagent(&recorded, &now);
-        let is_test = recorded.ended.as_ref().is_some_and(|(seq, _)| self.recording.tests.contains(seq));
+        let is_test = self.recording.is_test(&recorded);
         self.report.difference = below.or_else(|| self.between(&recorded, &now, is_test));
         self.own_calls += 1;
-        self.count(&recorded, is_test);
     }
 
     /// The attempt that was taken is made again, with all that it did.
@@ -292,36 +288,17 @@ impl Driver {
         let Some(recorded) = self.attempts_of(&now.id).cloned() else { return };
         let below = self.compare_subagent(&recorded, &now);
         self.report.difference = below.or_else(|| self.between(&recorded, &now, false));
-        self.report.calls += 1;
     }
 
-    fn between(&self, recorded: &RecordedCall, now: &RecordedCall, is_test: bool) -> Option<Difference> {
-        let ((seq, was), (_, is)) = (recorded.ended.as_ref()?, now.ended.as_ref()?);
-        // Whatever the reason is now: it did nothing, then and now.
-        if (recorded.is_denied() || !recorded.runs_again()) && now.is_refused() {
+    /// Counts the call, and returns what is not as it was recorded.
+    fn between(&mut self, recorded: &RecordedCall, now: &RecordedCall, is_test: bool) -> Option<Difference> {
+        if recorded.reached_out() && !recorded.is_repeated_by(now, is_test, &self.moved) {
+            self.report.not_again += 1;
             return None;
         }
-        if let (Some((tool, arguments)), Some((tool_now, arguments_now))) = (&recorded.started, &now.started)
-            && (tool, arguments) != (tool_now, &self.moved.back_all(arguments_now))
-        {
-            let told = |tool: &str, arguments: &serde_json::Value| format!("{tool} {arguments}");
-            let replayed = told(tool_now, &self.moved.back_all(arguments_now));
-            return Some(Difference::ran(*seq, &recorded.name, told(tool, arguments), replayed));
-        }
-        let (was, mut is) = (without_notes(was), without_notes(is));
-        // The text of a queued item holds the session's ID, which differs.
-        let is_queued = matches!(was.report(), Some(Report::Queued(_)));
-        // A subagent's calls are compared one by one. Its text has their number, and some are not made again.
-        let is_subagent = matches!(was.report(), Some(Report::Subagent(_)));
-        // Takes the recorded text, so that only the outcome and the files are compared.
-        if is_test || is_queued {
-            is.content = self.moved.there(&was.content);
-        }
-        if is_test || is_queued || is_subagent {
-            is.shown = was.shown.clone();
-        }
-        let (had_changed, has_changed) = (&recorded.changed[..], &now.changed[..]);
-        Difference::between(*seq, &recorded.name, (&was, had_changed), (&is, has_changed), &self.moved)
+        self.report.calls += 1;
+        self.report.tests += usize::from(is_test);
+        recorded.difference(now, is_test, &self.moved)
     }
 
     /// The calls that a subagent made for `recorded`, beside those that one made for `now`.
@@ -334,23 +311,12 @@ impl Driver {
             let Some(now) = heard.call(call.reply, &call.id).filter(|now| now.ended.is_some()) else {
                 return Some(Difference::not_made(*seq, &call.name).of_subagent(&was));
             };
-            let is_test = recording.tests.contains(seq);
             let below = self.compare_subagent(call, now);
-            if let Some(difference) = below.or_else(|| self.between(call, now, is_test)) {
+            if let Some(difference) = below.or_else(|| self.between(call, now, recording.is_test(call))) {
                 return Some(difference.of_subagent(&was));
             }
-            self.count(call, is_test);
         }
         None
-    }
-
-    fn count(&mut self, recorded: &RecordedCall, is_test: bool) {
-        if recorded.reached_out() {
-            self.report.not_again += 1;
-        } else {
-            self.report.calls += 1;
-            self.report.tests += usize::from(is_test);
-        }
     }
 
     /// The first recorded call that the replay never came to.
@@ -381,14 +347,4 @@ async fn reopened(engine: &Engine, session: Session, agent: &str) -> Result<Sess
         Failure::failed(format!("cannot go on with the agent `{agent}`: the session is still open"))
     })?;
     Ok(engine.open(&id.0, agent).await?)
-}
-
-/// A replay asks no hooks. What they add follows all that the tool said, as does what ended with a subagent, which is a
-/// matter of time.
-fn without_notes(result: &ToolResult) -> ToolResult {
-    let content = edit_notes(&result.content, |text| {
-        let notes = [HOOK_NOTE, ENDED_WITH_SUBAGENT].into_iter().filter_map(|note| text.find(note));
-        text[..notes.min().unwrap_or(text.len())].to_owned()
-    });
-    ToolResult { content, ..result.clone() }
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use std::path::{Component, Path};
 
 /// A folder and its copy.
+#[derive(Clone)]
 pub(crate) struct Moved {
     from: String,
     to: String,

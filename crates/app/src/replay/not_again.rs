@@ -1,17 +1,18 @@
-//! [`NotAgain`]: the hook of a replay, which keeps calls from running that did not run when they were recorded, and those
-//! that would do something outside of the copy a second time: it puts the files that they left into the copy.
+//! [`NotAgain`]: the hook of a replay. It keeps calls from running that did not run when they were recorded, or that would
+//! do something outside of the copy a second time, and puts the files that they left into the copy.
 use super::{
     copy::is_inside,
     moved::Moved,
-    recording::{FETCH, PUBLISH, RecordedCall},
+    recording::{FETCH, PUBLISH, RecordedCall, Recording},
 };
+use crate::Failure;
 use futures::{FutureExt, future::BoxFuture};
-use haft_core::{CallId, Change, Hooked, Hooks, Moment, SessionId, Stage, ToolCall};
+use haft_core::{CallId, Change, Hooked, Hooks, Moment, Seq, SessionId, Stage, ToolCall, ToolResult};
+use haft_engine::Home;
 use haft_stage::LocalStage;
 use serde_json::Value;
 use std::{
     collections::HashMap,
-    io,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
@@ -20,39 +21,54 @@ use std::{
 pub(super) struct NotAgain {
     /// By the call's ID, which several sessions and replies may share.
     recorded: HashMap<CallId, Vec<Known>>,
+    /// Whether commands of the replay run in views, without a network and other folders.
+    is_isolated: bool,
     /// The copy of the workspace.
     work: PathBuf,
-    /// Where the session keeps the contents of files.
+    /// Where the recorded session keeps the contents of files.
     contents: LocalStage,
+    /// Where the replay keeps its own sessions.
+    home: Home,
+    moved: Moved,
 }
 
 struct Known {
+    /// With the paths of the copy.
     arguments: Value,
-    runs_again: bool,
-    /// What it left, if that is put into the copy in its place.
-    left: Vec<Change>,
-    /// Whether this was done.
+    call: RecordedCall,
+    is_test: bool,
+    /// Whether the call was made, or its files were put into the copy.
     is_done: AtomicBool,
 }
 
 impl NotAgain {
-    /// Collects the calls of a session and its subagents. `contents`: the folder where the session keeps those of files.
+    /// Collects the calls of a session and its subagents. `contents`: the folder where the session keeps the contents of
+    /// files. `home`: where the replay keeps its own sessions.
     pub(super) fn of<'a>(
-        calls: impl Iterator<Item = &'a RecordedCall>,
+        recordings: impl Iterator<Item = &'a Recording>,
         moved: &Moved,
         work: &Path,
         contents: PathBuf,
+        home: Home,
     ) -> Self {
         let mut recorded: HashMap<CallId, Vec<Known>> = HashMap::new();
-        for call in calls {
+        for (recording, call) in recordings.flat_map(|of| of.calls.iter().map(move |call| (of, call))) {
             recorded.entry(call.id.clone()).or_default().push(Known {
                 arguments: moved.all_there_value(&call.arguments),
-                runs_again: call.runs_again(),
-                left: call.left.iter().filter(|change| is_inside(&change.path)).cloned().collect(),
+                call: call.clone(),
+                is_test: recording.is_test(call),
                 is_done: AtomicBool::new(false),
             });
         }
-        Self { recorded, work: work.to_owned(), contents: LocalStage::new(contents) }
+        let (work, contents) = (work.to_owned(), LocalStage::new(contents));
+        Self { recorded, is_isolated: false, work, contents, home, moved: moved.clone() }
+    }
+
+    /// Lets commands that reached out run again if `stage` gives them views.
+    pub(super) fn with_views_of(self, stage: &dyn Stage) -> Self {
+        let mut known = self.recorded.values().flatten();
+        let wants_views = known.any(|known| known.call.runs_isolated());
+        Self { is_isolated: wants_views && stage.unconfined(&self.work).is_none(), ..self }
     }
 
     /// Those that the call may be. If an ID is shared, the arguments tell which one, unless the tool has other names for
@@ -63,28 +79,67 @@ impl NotAgain {
         if alike.is_empty() { known.iter().collect() } else { alike }
     }
 
-    fn hear_before(&self, call: &ToolCall) -> io::Result<Hooked> {
+    fn runs(&self, call: &ToolCall, known: &[&Known]) -> bool {
+        let runs = |known: &&Known| {
+            known.call.runs_again() || self.is_isolated && known.call.runs_isolated() && call.name != FETCH
+        };
+        known.is_empty() && call.name != PUBLISH || known.iter().any(runs)
+    }
+
+    fn hear_before(&self, call: &ToolCall) -> Result<Hooked, Failure> {
         if call.name == PUBLISH {
             return Ok(Hooked::deny("a replay delivers nothing"));
         }
         let known = self.known(call);
-        let is_request = call.name == FETCH && !known.is_empty();
-        if known.is_empty() || (known.iter().any(|known| known.runs_again) && !is_request) {
+        if self.runs(call, &known) {
             return Ok(Hooked::default());
         }
         if let Some(next) = known.into_iter().find(|known| !known.is_done.swap(true, Relaxed)) {
-            self.contents.settle(&self.work, &next.left)?;
+            self.settle(&self.contents, &next.call.left)?;
         }
         Ok(Hooked::deny("it did not run when it was recorded, or it would reach beyond the copy"))
+    }
+
+    /// Puts the recorded files in place of those that a call made without a network and other folders, if it gave another
+    /// result.
+    fn hear_after(&self, session: &SessionId, call: &ToolCall, result: &ToolResult) -> Result<(), Failure> {
+        let known = self.known(call);
+        if !self.runs(call, &known) || known.iter().any(|known| known.call.runs_again()) {
+            return Ok(());
+        }
+        let mut isolated = known.into_iter().filter(|known| known.call.runs_isolated());
+        let Some(next) = isolated.find(|known| !known.is_done.swap(true, Relaxed)) else { return Ok(()) };
+        let heard = Recording::of(&self.home.peek(&session.0)?);
+        let now = heard.calls.into_iter().rfind(|made| made.id == call.id);
+        let Some(mut now) = now else { return Ok(()) };
+        now.ended = Some((Seq::default(), result.clone()));
+        if next.call.is_repeated_by(&now, next.is_test, &self.moved) {
+            return Ok(());
+        }
+        let back: Vec<Change> = now.left.iter().rev().map(Change::inverse).collect();
+        self.settle(&LocalStage::new(self.home.contents(session)), &back)?;
+        self.settle(&self.contents, &next.call.left)
+    }
+
+    fn settle(&self, contents: &LocalStage, changes: &[Change]) -> Result<(), Failure> {
+        let inside: Vec<Change> = changes.iter().filter(|change| is_inside(&change.path)).cloned().collect();
+        let left = contents.settle(&self.work, &inside);
+        left.map(drop).map_err(|error| {
+            Failure::failed(format!("the files that it left cannot be put into the copy: {error}"))
+        })
     }
 }
 
 impl Hooks for NotAgain {
-    fn hear<'a>(&'a self, _: &'a SessionId, moment: Moment<'a>) -> BoxFuture<'a, Hooked> {
+    fn hear<'a>(&'a self, session: &'a SessionId, moment: Moment<'a>) -> BoxFuture<'a, Hooked> {
         let said = match moment {
-            Moment::BeforeCall { call, .. } => self.hear_before(call).unwrap_or_else(|error| {
-                Hooked::deny(format!("the files that it left cannot be put into the copy: {error}"))
-            }),
+            Moment::BeforeCall { call, .. } => {
+                self.hear_before(call).unwrap_or_else(|error| Hooked::deny(error.to_string()))
+            }
+            Moment::AfterCall { call, result, .. } => match self.hear_after(session, call, result) {
+                Ok(()) => Hooked::default(),
+                Err(error) => Hooked { context: Some(error.to_string()), ..Hooked::default() },
+            },
             _ => Hooked::default(),
         };
         async { said }.boxed()

@@ -1,10 +1,13 @@
 //! [`Recording`]: what a session recorded, as a replay needs it: its prompts, the replies of the model, and the result
 //! of each call.
-use super::report::FileOutcome;
+use super::{
+    moved::Moved,
+    report::{Difference, FileOutcome},
+};
 use haft_core::{
-    Accepted, Answer, CallId, Change, Command, Entry, Fact, Goal, HOOK_ASKS, Mode, Part, Report, Sampled,
-    Seq, SessionId, StopReason, SubagentRun, ToolCall, ToolErrorKind, ToolResult, Tracking, UndoCalls,
-    active_path, is_gits_own, policy::is_git_data, text_of,
+    Accepted, Answer, CallId, Change, Command, ENDED_WITH_SUBAGENT, Entry, Fact, Goal, HOOK_ASKS, HOOK_NOTE,
+    Mode, Part, Report, Sampled, Seq, SessionId, StopReason, SubagentRun, ToolCall, ToolErrorKind,
+    ToolResult, Tracking, UndoCalls, active_path, edit_notes, is_gits_own, policy::is_git_data, text_of,
 };
 use serde_json::Value;
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
@@ -78,6 +81,8 @@ pub(super) struct RecordedCall {
     pub(super) is_cut: bool,
     /// Whether it ran a command that reached the network or could write outside of its view.
     runs_outside: bool,
+    /// Whether it ran in a view of its own.
+    is_in_view: bool,
     /// What it changed in the workspace, but for the repository.
     pub(super) left: Vec<Change>,
 }
@@ -97,6 +102,7 @@ impl RecordedCall {
             answers: Vec::new(),
             is_cut: false,
             runs_outside: false,
+            is_in_view: false,
             left: Vec::new(),
         }
     }
@@ -111,20 +117,64 @@ impl RecordedCall {
         self.failed_with(ToolErrorKind::Permission) || self.failed_with(ToolErrorKind::Security)
     }
 
-    /// Whether a replay runs the call again. A call that was denied, that named a tool that was not offered, that was
-    /// not run, or that was interrupted before it changed anything had no effect.
+    /// Whether a replay runs the call again as it ran, and its result must be the same.
     pub(super) fn runs_again(&self) -> bool {
-        let did_not_begin =
-            self.started.is_none() && (self.is_refused() || self.failed_with(ToolErrorKind::Validation));
-        let did_nothing =
-            did_not_begin || self.is_refused_for_hook() || (self.is_interrupted() && self.changed.is_empty());
-        !(did_nothing || self.reached_out())
+        self.had_effect() && !self.reached_out()
     }
 
-    /// Whether it did more than a copy of the workspace holds: that is not done a second time.
+    /// Whether a replay may try the call in a view without a network and other folders: its result may be the same.
+    pub(super) fn runs_isolated(&self) -> bool {
+        self.had_effect() && self.runs_outside && self.is_in_view
+    }
+
+    /// A call that was denied, that named a tool that was not offered, that was not run, or that was interrupted before
+    /// it changed anything had no effect.
+    fn had_effect(&self) -> bool {
+        let did_not_begin =
+            self.started.is_none() && (self.is_refused() || self.failed_with(ToolErrorKind::Validation));
+        !(did_not_begin || self.is_refused_for_hook() || (self.is_interrupted() && self.changed.is_empty()))
+    }
+
+    /// Whether the call could do more than change the workspace: a replay does not do that a second time.
     pub(super) fn reached_out(&self) -> bool {
         let ran = self.started.as_ref().map(|(name, _)| name.as_str());
         self.runs_outside || ran == Some(FETCH)
+    }
+
+    /// What `now`, which repeats the call in a copy of the workspace, did otherwise. `is_test`: only the outcome and the
+    /// files are compared.
+    pub(super) fn difference(&self, now: &Self, is_test: bool, moved: &Moved) -> Option<Difference> {
+        let ((seq, was), (_, is)) = (self.ended.as_ref()?, now.ended.as_ref()?);
+        // Whatever the reason is now: it did nothing, then and now.
+        if (self.is_denied() || !self.runs_again()) && now.is_refused() {
+            return None;
+        }
+        if let (Some((tool, arguments)), Some((tool_now, arguments_now))) = (&self.started, &now.started)
+            && (tool, arguments) != (tool_now, &moved.back_all(arguments_now))
+        {
+            let told = |tool: &str, arguments: &Value| format!("{tool} {arguments}");
+            let replayed = told(tool_now, &moved.back_all(arguments_now));
+            return Some(Difference::ran(*seq, &self.name, told(tool, arguments), replayed));
+        }
+        let (was, mut is) = (without_notes(was), without_notes(is));
+        // The text of a queued item holds the session's ID, which differs.
+        let is_queued = matches!(was.report(), Some(Report::Queued(_)));
+        // A subagent's calls are compared one by one. Its text has their number, and some are not made again.
+        let is_subagent = matches!(was.report(), Some(Report::Subagent(_)));
+        // Takes the recorded text, so that only the outcome and the files are compared.
+        if is_test || is_queued {
+            is.content = moved.there(&was.content);
+        }
+        if is_test || is_queued || is_subagent {
+            is.shown = was.shown.clone();
+        }
+        let (had_changed, has_changed) = (&self.changed[..], &now.changed[..]);
+        Difference::between(*seq, &self.name, (&was, had_changed), (&is, has_changed), moved)
+    }
+
+    /// Whether `now` ran and gave the same result.
+    pub(super) fn is_repeated_by(&self, now: &Self, is_test: bool, moved: &Moved) -> bool {
+        !now.is_refused() && self.difference(now, is_test, moved).is_none()
     }
 
     /// Whether its result is compared.
@@ -261,6 +311,7 @@ impl Recording {
                 let runs_outside = *outside && *how != Tracking::Declared;
                 self.with(call, |call| {
                     (call.started, call.is_cut, call.runs_outside) = (started, false, runs_outside);
+                    call.is_in_view = *how == Tracking::Staged;
                 });
             }
             Fact::Staged { call, changes, .. } | Fact::SubagentChanged { call, changes, .. } => {
@@ -269,8 +320,7 @@ impl Recording {
                 let left = changes.iter().filter(|change| !is_gits_own(&change.path)).cloned();
                 self.with(call, |call| {
                     call.changed.extend(recorded.map(outcome));
-                    let is_put = call.reached_out();
-                    call.left.extend(left.filter(|_| is_put));
+                    call.left.extend(left);
                 });
             }
             Fact::AcceptedPart { call, accepted } => {
@@ -293,6 +343,11 @@ impl Recording {
             }
             _ => {}
         }
+    }
+
+    /// Whether the call ran tests, whose results are compared by their outcome.
+    pub(super) fn is_test(&self, call: &RecordedCall) -> bool {
+        call.ended.as_ref().is_some_and(|(seq, _)| self.tests.contains(seq))
     }
 
     /// The first prompt, as text.
@@ -363,4 +418,14 @@ impl Recording {
 
 fn outcome(change: &Change) -> (PathBuf, Option<FileOutcome>) {
     (change.path.clone(), change.after.as_ref().map(FileOutcome::from))
+}
+
+/// The result without what hooks added, which a replay does not ask, and without what says that tasks ended with the
+/// subagent, which is a matter of time. Both follow what the tool returned.
+fn without_notes(result: &ToolResult) -> ToolResult {
+    let content = edit_notes(&result.content, |text| {
+        let notes = [HOOK_NOTE, ENDED_WITH_SUBAGENT].into_iter().filter_map(|note| text.find(note));
+        text[..notes.min().unwrap_or(text.len())].to_owned()
+    });
+    ToolResult { content, ..result.clone() }
 }

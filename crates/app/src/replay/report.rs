@@ -18,7 +18,8 @@ pub struct ReplayReport {
     /// Number of these calls that ran tests and were compared by their outcome.
     #[serde(skip)]
     pub tests: usize,
-    /// Calls that were not made again: they could reach the network, or write outside of the workspace.
+    /// Calls that are not compared: fetches, and commands that could reach the network or write outside of the workspace,
+    /// and give another result without that.
     pub not_again: usize,
     /// The first call with a different result.
     pub difference: Option<Difference>,
@@ -35,7 +36,10 @@ pub struct ReplayReport {
 #[must_use]
 pub fn not_made_again(calls: usize) -> Option<String> {
     let calls = (calls > 0).then(|| counted(calls, "call was", "calls were"))?;
-    Some(format!("{calls} not made again: a command or a fetch that could reach more than the workspace"))
+    Some(format!(
+        "{calls} not made again: a fetch, or a command that gives another result without the network and the folders \
+         outside of the workspace that it could change"
+    ))
 }
 
 impl ReplayReport {

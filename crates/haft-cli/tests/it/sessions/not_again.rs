@@ -8,7 +8,7 @@ use crate::kit::{
 use serde_json::json;
 use std::{fs, os::unix::fs::PermissionsExt};
 
-// What the session did to the workspace is there for the calls behind it, and no more.
+// A command that gives the same without what it could reach is made again.
 #[test]
 fn what_a_session_sent_or_wrote_elsewhere_is_not_done_again() {
     let place = Place::in_sight();
@@ -44,17 +44,50 @@ fn what_a_session_sent_or_wrote_elsewhere_is_not_done_again() {
     assert_eq!(done(), (0, String::new()));
     let reached = run();
     assert_eq!(done(), (1, "once\n".to_owned()));
-    for (id, made, not_again) in [(&harmless, 3, None), (&reached, 2, Some("1 call was not made again"))] {
-        for mode in ["read-only", "ask", "full"] {
-            let verified = verify(&place, &[id, "--permission", mode]);
-            let says = |what: &str| verified.out.contains(what);
-            assert!(verified.code == 0 && says(&format!("{made} calls made again")), "{mode}: {verified:?}");
-            assert_eq!(says("not made again"), not_again.is_some_and(says), "{mode}: {verified:?}");
-            let replayed = place.run(&["sessions", "replay", id, "--permission", mode]);
-            assert_eq!(replayed.code, 0, "{mode}: {replayed:?}");
-        }
+    for id in [&harmless, &reached] {
+        made_again(&place, id, "3 calls made again", None);
     }
     assert_eq!(done(), (1, "once\n".to_owned()));
+}
+
+/// Verifies and replays the session in each mode.
+fn made_again(place: &Place, id: &str, made: &str, not_again: Option<&str>) {
+    for mode in ["read-only", "ask", "full"] {
+        let verified = verify(place, &[id, "--permission", mode]);
+        let says = |what: &str| verified.out.contains(what);
+        assert!(verified.code == 0 && says(made), "{mode}: {verified:?}");
+        assert_eq!(says("not made again"), not_again.is_some_and(says), "{mode}: {verified:?}");
+        let replayed = place.run(&["sessions", "replay", id, "--permission", mode]);
+        assert_eq!(replayed.code, 0, "{mode}: {replayed:?}");
+    }
+}
+
+/// What it left when it was recorded is there for the calls behind it, and nothing else that it leaves without a network.
+#[test]
+fn a_command_that_needs_the_network_is_not_compared() {
+    let place = Place::in_sight();
+    let server = Drip::start(|piece| (piece == 0).then(|| "page\n".to_owned()));
+    let host = server.address.strip_prefix("http://").unwrap();
+    place.configure(&format!("network = \"{host}\"\n[commands]\nprivate_hosts = true\n"));
+    place.write("notes.txt", "one\n");
+    begin_repository(&place.work());
+    let ask = format!(
+        "curl -sm 9 http://{host}/ -o page.txt && rm notes.txt || {{ echo no >failed.txt; exit 1; }}"
+    );
+    let steps = [
+        bash(&ask),
+        bash("ls"),
+        call("write", json!({"path": "notes.txt", "content": "two\n"})),
+        bash("cat notes.txt; echo more >>page.txt; wc -l <page.txt"),
+        json!({"say": "Done."}),
+    ];
+    let model = place.script("m", &steps);
+    let ran = place.run(&["run", "--json", "--permission", "accept-edits", "--model", &model, "go"]);
+    assert_eq!((ran.code, server.requests()), (0, 1), "{ran:?}");
+    let id = ran.events()[0]["session"].as_str().unwrap().to_owned();
+    place.write("notes.txt", "one\n");
+    made_again(&place, &id, "3 calls made again", Some("1 call was not made again"));
+    assert_eq!(server.requests(), 1);
 }
 
 #[test]
