@@ -32,6 +32,8 @@ pub(crate) struct Judgment {
     pub(crate) how: Tracking,
     /// Whether it runs outside of a view, and changes no files there.
     leaves_files: bool,
+    /// Whether it is made again after a crash although no effects say what it does.
+    is_idempotent: bool,
     /// What a command of the call reaches.
     reach: Reach,
     /// Whether it can change folders outside of its view.
@@ -74,6 +76,7 @@ impl Judgment {
             others: judge(&others).and(refused).and(scope.permission.judge_names(&spelled, workspace)),
             how,
             leaves_files: how == Tracking::Untracked && tool.leaves_files(),
+            is_idempotent: tool.is_idempotent(),
             reach,
             writes_elsewhere: can_write_elsewhere && scope.stage.writes_elsewhere(workspace, effects),
             is_for_planning,
@@ -110,7 +113,7 @@ impl Judgment {
 
     /// Whether more can happen than is recorded of files, so that the call must not run a second time by itself.
     pub(crate) fn reaches_out(&self) -> bool {
-        self.reach != Reach::Nothing || self.writes_elsewhere || self.leaves_files
+        self.reach != Reach::Nothing || self.writes_elsewhere || self.leaves_files && !self.is_idempotent
     }
 
     /// How the journal records the call's changes. A call that changes no files counts as fully recorded.

@@ -63,12 +63,16 @@ pub trait Tool: Send + Sync + 'static {
     /// Whether no call changes a file of the workspace, though no effects say so: it speaks to a person, to the network, or
     /// of the conversation. An undo then warns of nothing that was not recorded.
     const LEAVES_FILES: bool = false;
+    /// Whether making a call twice is making it once: a question, or a search. A call that a crash cut off is made again
+    /// then; otherwise the model is told that what it did is unknown. Only for a tool that leaves files.
+    const IDEMPOTENT: bool = false;
     /// Whether the arguments of a call quote files as the model has read them, as those of an edit do. A call is refused if
     /// such a file was changed since. Other tools that read what they write see it as it is, and so are not refused.
     const QUOTES_FILES: bool = false;
 
     /// Returns what a call with these arguments would touch, stated before it runs and without looking at files.
-    /// Empty: nothing that anyone must be asked about, and not to be repeated after a crash either.
+    /// Empty: nothing that the user must be asked about, and not to be repeated after a crash either, unless the tool is
+    /// [idempotent](Self::IDEMPOTENT).
     fn effects(&self, args: &Self::Args, workspace: &Path) -> Vec<Effect>;
 
     /// Returns the arguments with all that the call needs to reach what lies outside of its view. `args` has passed the check
@@ -258,6 +262,10 @@ pub trait AnyTool: Send + Sync {
     fn leaves_files(&self) -> bool {
         false
     }
+    /// See [`Tool::IDEMPOTENT`].
+    fn is_idempotent(&self) -> bool {
+        false
+    }
     /// See [`Tool::QUOTES_FILES`].
     fn quotes_files(&self) -> bool {
         false
@@ -310,6 +318,9 @@ impl<T: Tool> AnyTool for Erased<T> {
     }
     fn leaves_files(&self) -> bool {
         T::LEAVES_FILES
+    }
+    fn is_idempotent(&self) -> bool {
+        T::IDEMPOTENT
     }
     fn quotes_files(&self) -> bool {
         T::QUOTES_FILES

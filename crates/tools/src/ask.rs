@@ -25,6 +25,7 @@ impl Tool for Ask {
     const SUPPRESS_ANIMATION: bool = true;
     const ENDS_ITSELF: bool = true;
     const LEAVES_FILES: bool = true;
+    const IDEMPOTENT: bool = true;
     type Args = Args;
 
     fn effects(&self, _: &Args, _: &Path) -> Vec<Effect> {

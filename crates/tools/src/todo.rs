@@ -54,6 +54,7 @@ enum State {
 impl Tool for Todo {
     const NAME: &'static str = "todo";
     const LEAVES_FILES: bool = true;
+    const IDEMPOTENT: bool = true;
     type Args = Args;
     const ALIASES: Aliases = Aliases {
         names: &["TodoWrite", "todowrite", "todo_write", "write_todos", "update_plan", "todo_list"],

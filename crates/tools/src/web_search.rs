@@ -56,6 +56,7 @@ pub fn recorded_web_search(details: impl IntoIterator<Item = Value>) -> impl Too
 impl Tool for WebSearch {
     const NAME: &'static str = "web_search";
     const LEAVES_FILES: bool = true;
+    const IDEMPOTENT: bool = true;
     type Args = Args;
     const ALIASES: Aliases = Aliases {
         names: &[

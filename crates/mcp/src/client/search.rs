@@ -69,6 +69,9 @@ impl AnyTool for ToolSearch {
     fn leaves_files(&self) -> bool {
         true
     }
+    fn is_idempotent(&self) -> bool {
+        true
+    }
     fn effects(&self, _: &Value, _: &Path) -> Result<Vec<Effect>, ToolError> {
         Ok(Vec::new())
     }

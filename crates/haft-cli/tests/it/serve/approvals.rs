@@ -1,5 +1,5 @@
 //! What `haft serve` tells of a call that asks, and of several sessions on one stream.
-use crate::kit::{Place, project::begin_repository, serving::Serving};
+use crate::kit::{Place, call, project::begin_repository, serving::Serving};
 use serde_json::{Value, json};
 
 fn bash(command: &str) -> [Value; 2] {
@@ -83,6 +83,35 @@ fn an_approval_is_in_the_journal_when_the_request_is_answered() {
         assert_eq!(answered.status, 202, "{answered:?}");
         assert_eq!(journal.matches(r#""type":"approval_answered""#).count(), number, "{journal}");
     }
+}
+
+#[test]
+fn a_question_of_the_model_is_asked_again_after_a_crash() {
+    let place = Place::new();
+    let ask = call("ask", json!({"question": "Which?", "choices": ["a", "b"]}));
+    let model = place.script("model", &[ask, json!({"say": "Done.", "hang": true})]);
+    let start = || Serving::start(&place, &["--model", &model]);
+    let mut server = start();
+    let id = server.session("{}");
+    let (mut how, mut call) = ("prompt", String::new());
+    for asks in 1..=3 {
+        let mut events = server.follow(&id, "");
+        let body = if how == "prompt" { r#"{"text":"ask"}"# } else { "{}" };
+        assert_eq!(server.ask(&format!("POST /v1/sessions/{id}/{how}"), body).status, 202);
+        let asked = (0..asks).map(|_| events.until("question_asked").pop().unwrap()).last().unwrap();
+        call = asked["call"].as_str().unwrap().to_owned();
+        if asks < 3 {
+            server.kill();
+            (server, how) = (start(), "continue");
+        }
+    }
+    let mut events = server.follow(&id, "");
+    let answered = server.ask(&format!("POST /v1/sessions/{id}/questions/{call}"), r#"{"answer":"b"}"#);
+    assert_eq!(answered.status, 202, "{answered:?}");
+    let ended = events.until("tool_ended");
+    let ended: Vec<_> = ended.iter().filter(|event| event["type"] == "tool_ended").collect();
+    let read = |event: &&Value| event["content"].as_str().map(str::to_owned);
+    assert_eq!(ended.iter().map(read).collect::<Vec<_>>(), [Some("The person answers: b".into())]);
 }
 
 #[test]
