@@ -12,14 +12,15 @@ pub(crate) type Key = [u8; 32];
 /// Maximum number of remembered conversations. For any other, a new session gets the earlier messages.
 const MAX_CONVERSATIONS: usize = 10_000;
 
-/// All that were held lately. All clones are one.
+/// The conversations that were held lately, each of one user. All clones are one.
 #[derive(Clone, Default)]
 pub(crate) struct Conversations(Arc<Mutex<Known>>);
 
 #[derive(Default)]
 struct Known {
-    by_key: HashMap<Key, (SessionId, Seq)>,
-    order: VecDeque<Key>,
+    /// By the name of the user, if users have names.
+    by_key: HashMap<(Option<String>, Key), (SessionId, Seq)>,
+    order: VecDeque<(Option<String>, Key)>,
     /// Sessions with a running request.
     taken: HashSet<SessionId>,
 }
@@ -37,9 +38,9 @@ impl Drop for Claim {
 }
 
 impl Conversations {
-    /// The session, and the last entry of that conversation in it.
-    pub(crate) fn find(&self, key: &Key) -> Option<(SessionId, Seq)> {
-        self.0.lock().by_key.get(key).cloned()
+    /// The session of this conversation of `user`, and the last entry of the conversation in it.
+    pub(crate) fn find(&self, user: Option<&str>, key: Key) -> Option<(SessionId, Seq)> {
+        self.0.lock().by_key.get(&(user.map(str::to_owned), key)).cloned()
     }
 
     /// Takes `session` for a request; `None` if another one has it.
@@ -48,9 +49,9 @@ impl Conversations {
         is_free.then(|| Claim { conversations: self.clone(), session: session.clone() })
     }
 
-    pub(crate) fn add(&self, key: Key, session: SessionId, end: Seq) {
-        let mut known = self.0.lock();
-        if known.by_key.insert(key, (session, end)).is_none() {
+    pub(crate) fn add(&self, user: Option<&str>, key: Key, session: SessionId, end: Seq) {
+        let (mut known, key) = (self.0.lock(), (user.map(str::to_owned), key));
+        if known.by_key.insert(key.clone(), (session, end)).is_none() {
             known.order.push_back(key);
         }
         if known.order.len() > MAX_CONVERSATIONS

@@ -60,7 +60,7 @@ pub(crate) async fn completions(
 ) -> Answer<Response> {
     refuse_what_cannot_be(&asked)?;
     let said = Said::read(&asked.messages, None)?;
-    let known = said.before_key().and_then(|key| context.conversations.find(&key));
+    let known = said.before_key().and_then(|key| context.conversations.find(context.hub.user_name(), key));
     let with_usage = asked.stream_options.is_some_and(|options| options["include_usage"] == true);
     let talk = |session: &Session, Seq(from), said| {
         let id = format!("chatcmpl-{}-{from}", session.id());
@@ -297,7 +297,8 @@ impl Talk {
     /// The client sends all of it again with the next prompt.
     fn remember(&self, session: &Session, reply: &str) {
         if let Some(end) = last_end(&session.entries()) {
-            self.context.conversations.add(self.said.after_key(reply), session.id().clone(), end);
+            let (key, id) = (self.said.after_key(reply), session.id().clone());
+            self.context.conversations.add(self.context.hub.user_name(), key, id, end);
         }
     }
 }

@@ -1,4 +1,5 @@
 //! Routes that speak as OpenAI's do, before a model on loopback.
+use super::users::{Client, add, journal};
 use crate::kit::{Place, openai, serving::Serving, vendor::VendorServer};
 use serde_json::{Value, json};
 
@@ -34,4 +35,34 @@ fn another_model_of_the_same_provider_is_asked_at_the_same_address_and_a_cut_rep
     // What another provider is asked goes to its own address, without this key.
     let other = chat("anthropic/claude-haiku-4-5");
     assert!(other["error"].is_object() && vendor.prompts().len() == 3, "{other}");
+}
+
+/// Two users who say and hear the same words have sessions of their own, whose calls differ.
+#[test]
+fn a_conversation_goes_on_in_a_session_of_its_own_user() {
+    let place = Place::new();
+    let model = place.script("model", &[json!({"say": "First."}), json!({"say": "Second."})]);
+    let server = Serving::start(&place, &["--model", &model]);
+    let users = [add(&place, &server, "ann", "admin"), add(&place, &server, "ben", "admin")];
+    let say = |user: &Client<'_>, messages: Value| {
+        let body = json!({"model": "haft", "messages": messages});
+        let answer = user.ask("POST /v1/chat/completions", &body);
+        answer.json()["choices"][0]["message"]["content"].clone()
+    };
+    for user in &users {
+        assert_eq!(say(user, json!([{"role": "user", "content": "one"}])), "First.");
+    }
+    for user in &users {
+        let messages = json!([{"role": "user", "content": "one"}, {"role": "assistant", "content": "First."},
+            {"role": "user", "content": "two"}]);
+        assert_eq!(say(user, messages), "Second.");
+    }
+    let sessions = server.ask("GET /v1/sessions", "").json()["sessions"].clone();
+    let sessions = sessions.as_array().unwrap();
+    assert_eq!(sessions.len(), 2, "{sessions:?}");
+    for session in sessions {
+        let entries = journal(&place, session["id"].as_str().unwrap());
+        let prompts: Vec<_> = entries.iter().filter(|entry| entry["type"] == "prompted").collect();
+        assert_eq!(prompts.len(), 2, "{prompts:?}");
+    }
 }
