@@ -364,6 +364,9 @@ impl Hub {
         let engine = self.engines().get(&self.place_again(&known)?).await?;
         self.make_room()?;
         let session = engine.open(&known.id.0, &known.agent).await?;
+        for line in session.journal().damage() {
+            self.warn_once(format!("{}: {line}", session.journal().path().display()));
+        }
         session.finished_rewind().await;
         let kind = if session.is_joined() { Kind::Running } else { Kind::Fresh };
         Ok(self.hold(session, kind))

@@ -10,25 +10,30 @@ use haft_core::{CallId, Command, Entry, Fact};
 use haft_engine::Session;
 use std::{mem, sync::Arc};
 
+/// What the user reads who presses a button that no longer counts.
+const OUT_OF_DATE: &str = "This question is out of date.";
+
 impl Chat {
     /// An authorized person has pressed a button.
     pub(super) async fn pressed(&mut self, press: Press) {
         let Some(button) = Button::read(&press.data) else { return self.over(press) };
         match button {
-            Button::Answer(ask, answer) => match self.answered(ask) {
+            Button::Answer(ask, answer) => match self.answered(ask, &press.data) {
                 Some(call) => {
                     self.send(Command::answer(call, answer));
                     self.bot.notice(&press.id, asking::said(answer));
                 }
-                None => self.over(press),
+                None => self.not_taken(ask, press),
             },
-            Button::Choice(ask, place) => match self.choice(ask, place).zip(self.answered(ask)) {
-                Some((choice, call)) => {
-                    self.send(Command::reply(call, Some(choice.clone())));
-                    self.bot.notice(&press.id, &choice);
+            Button::Choice(ask, place) => {
+                match self.choice(ask, place).zip(self.answered(ask, &press.data)) {
+                    Some((choice, call)) => {
+                        self.send(Command::reply(call, Some(choice.clone())));
+                        self.bot.notice(&press.id, &choice);
+                    }
+                    None => self.not_taken(ask, press),
                 }
-                None => self.over(press),
-            },
+            }
             Button::Undo(list, place) => self.undo_chosen(press, list, place),
             Button::Session(id) => {
                 self.bot.notice(&press.id, "");
@@ -37,13 +42,24 @@ impl Chat {
         }
     }
 
+    /// The question keeps its buttons if it is still open: the button that was pressed is none of them.
+    fn not_taken(&self, ask: u64, press: Press) {
+        match self.asks.iter().any(|known| known.id == ask && !known.is_answered) {
+            true => self.bot.notice(&press.id, OUT_OF_DATE),
+            false => self.over(press),
+        }
+    }
+
     pub(super) fn over(&self, press: Press) {
-        self.bot.notice(&press.id, "This question is out of date.");
+        self.bot.notice(&press.id, OUT_OF_DATE);
         self.outbox.push(Job::Unbutton { message: press.message });
     }
 
-    /// The call of a question that is answered now; `None` if it has been before.
-    fn answered(&mut self, ask: u64) -> Option<CallId> {
+    /// The call of a question that is answered now; `None` if it has been before, or was shown without such a button.
+    fn answered(&mut self, ask: u64, button: &str) -> Option<CallId> {
+        if !self.outbox.offers(ask, button) {
+            return None;
+        }
         let ask = self.asks.iter_mut().find(|known| known.id == ask && !known.is_answered)?;
         ask.is_answered = true;
         Some(ask.call.clone())
@@ -91,6 +107,7 @@ impl Chat {
         self.outbox.set_asking(!self.asks.is_empty());
         let over: Vec<Ask> = over;
         for ask in over {
+            self.outbox.withdraw(ask.id);
             self.outbox.push(Job::Answered { ask: ask.id, text: ask.ended(how) });
         }
     }

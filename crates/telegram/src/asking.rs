@@ -57,6 +57,11 @@ pub(super) struct UndoChoices {
     pub(super) commands: Vec<Command>,
 }
 
+/// The data of the buttons.
+pub(super) fn data_of(keyboard: &InlineKeyboardMarkup) -> impl Iterator<Item = &str> {
+    keyboard.inline_keyboard.iter().flatten().map(|button| button.callback_data.as_str())
+}
+
 impl Button {
     /// Data of a button: at most 64 bytes, the limit of Telegram.
     fn data(&self) -> String {
@@ -142,7 +147,7 @@ pub(super) fn approval(session: &Session, id: u64, fact: &Fact) -> Option<Approv
                     .with(clipped(&brief.text, MAX_SHOWN_CHARACTERS).trim_end(), &[Style::Pre(None)]),
                 "\n",
             );
-            text.block(Rich::plain_text(&format!("{end}\nThe file above has all of it.")), "\n");
+            text.block(Rich::plain_text(&end), "\n");
         }
     }
     let button = |label: &str, answer| (label.to_owned(), Button::Answer(id, answer));

@@ -178,13 +178,22 @@ impl Chat {
             return;
         }
         match self.session().await {
-            Ok(session) if is_cut_off && !session.is_joined() => {
+            Ok(session) if is_cut_off && !session.is_joined() && self.is_first_in(id) => {
                 self.bot.type_in(self.id()).await;
                 self.send(Command::Continue);
             }
             Ok(_) => {}
             Err(why) => self.outbox.say(why),
         }
+    }
+
+    /// Whether this chat continues the turn that the process of the session left: of several chats in one session, one
+    /// does.
+    fn is_first_in(&self, session: &str) -> bool {
+        let is_before = |(id, chat): (&i64, &ChatState)| {
+            *id < self.id() && chat.session.as_ref().is_some_and(|other| other == session)
+        };
+        !self.bot.store.read(|state| state.chats.iter().any(is_before))
     }
 
     fn edited(&mut self) {
@@ -295,8 +304,8 @@ impl Chat {
                 self.end_asks(Some(call), asking::said(*answer));
             }
             Fact::QuestionAnswered { call, answer, .. } => {
-                let answer = answer.as_deref().unwrap_or("no person could be asked");
-                self.end_asks(Some(call), &format!("Answered: {answer}"));
+                let ended = answer.as_ref().map(|answer| format!("Answered: {answer}"));
+                self.end_asks(Some(call), ended.as_deref().unwrap_or("Not answered."));
             }
             Fact::ToolEnded { call, .. } => {
                 self.outbox.tell(|renderer| renderer.fact(&entry.fact));

@@ -6,7 +6,7 @@ use super::{
     updates::{File, Message, Quote},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use haft_core::{Effect, Image, Part, Verdict, clip, picture::media_type};
+use haft_core::{Effect, Image, Part, Verdict, clip, picture::media_type, policy::normal};
 use haft_engine::Setup;
 use haft_present::safe;
 use serde_json::json;
@@ -47,16 +47,20 @@ pub(super) async fn prepared(api: Api, messages: Vec<Message>, folder: PathBuf) 
     for message in messages {
         let text = safe::text(&message.text).trim().to_owned();
         match (message.is_forwarded, text.is_empty()) {
-            (_, true) => {}
+            (true, true) => words.push("Forwarded, from another person:".into()),
+            (false, true) => {}
             (true, false) => words.push(format!("Forwarded, in the words of another person:\n{text}")),
             (false, false) => {
                 words.extend(message.quotes.as_ref().map(quotation));
                 words.push(text);
             }
         }
-        let Some(file) = &message.file else { continue };
+        let Some(file) = message.file.as_ref().or(message.answered_file.as_ref()) else { continue };
         match fetched(&api, file, message.id, &folder).await {
             Ok(Fetched::Picture(image)) => prepared.parts.push(Part::Image(image)),
+            Ok(Fetched::File(told)) if message.file.is_none() => {
+                words.push(format!("Of the message that this one answers: {told}"));
+            }
             Ok(Fetched::File(told)) => words.push(told),
             Err(why) => prepared.problems.push(format!("I could not take {}: {why}.", called(file))),
         }
@@ -154,9 +158,15 @@ fn called(file: &File) -> String {
 pub(super) fn of_workspace(setup: &Setup, path: &str) -> Result<(String, Vec<u8>), String> {
     let workspace = &setup.workspace;
     let failed = |why: String| format!("I cannot send `{path}`: {why}.");
-    let real = workspace.join(path).canonicalize().map_err(|error| failed(error.to_string()))?;
+    // Whether there is a file outside is not told either.
+    let outside = || failed("it lies outside of the workspace".into());
+    let real = match normal(&workspace.join(path)) {
+        inside if inside.starts_with(workspace) => inside.canonicalize(),
+        _ => return Err(outside()),
+    };
+    let real = real.map_err(|error| failed(error.to_string()))?;
     if !real.starts_with(workspace) {
-        return Err(failed("it lies outside of the workspace".into()));
+        return Err(outside());
     }
     if let Verdict::Deny { reason } = setup.policy.judge(&[Effect::Read(real.clone())], workspace, &|_| false)
     {

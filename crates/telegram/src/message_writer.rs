@@ -7,6 +7,7 @@ use super::{
     rich::{Rich, Style},
     store::{ChatState, Store},
     turn_renderer::{Extent, Section},
+    types::InlineKeyboardMarkup,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use haft_core::Image;
@@ -81,9 +82,9 @@ impl MessageWriter {
                 Ok(())
             }
             Job::Say { text, keyboard } => self.say(&text, &json!(keyboard)).await.map(drop),
-            Job::Ask { ask, text, keyboard, document: None } => self.ask(ask, &text, &json!(keyboard)).await,
+            Job::Ask { ask, text, keyboard, document: None } => self.ask(ask, &text, keyboard.as_ref()).await,
             Job::Ask { ask, text, keyboard, document: Some(document) } => {
-                self.ask_with(ask, text, &json!(keyboard), document).await
+                self.ask_with(ask, text, keyboard.as_ref(), document).await
             }
             Job::Answered { ask, text } => match self.asks.remove(&ask) {
                 Some(message) => self.answered(message, &text).await,
@@ -185,8 +186,15 @@ impl MessageWriter {
         Ok(result)
     }
 
-    async fn ask(&mut self, ask: u64, text: &Rich, keyboard: &Value) -> Result<(), Refusal> {
-        let sent = self.say(text, keyboard).await?;
+    async fn ask(
+        &mut self,
+        ask: u64,
+        text: &Rich,
+        keyboard: Option<&InlineKeyboardMarkup>,
+    ) -> Result<(), Refusal> {
+        // A button may be pressed before Telegram answers.
+        self.outbox.offer(ask, keyboard);
+        let sent = self.say(text, &json!(keyboard)).await?;
         if let Some(message) = sent["message_id"].as_i64() {
             self.asks.insert(ask, message);
             self.keep(|chat| chat.asked.push(message));
@@ -199,18 +207,21 @@ impl MessageWriter {
         &mut self,
         ask: u64,
         text: Rich,
-        keyboard: &Value,
+        keyboard: Option<&InlineKeyboardMarkup>,
         document: Document,
     ) -> Result<(), Refusal> {
         let Document { name, text: whole, keys_without } = document;
         let mime = "text/plain; charset=utf-8";
         let file = Upload { field: "document", name: &name, mime, bytes: whole.as_bytes() };
         match self.upload("sendDocument", file).await {
-            Ok(()) => self.ask(ask, &text, keyboard).await,
+            Ok(()) => {
+                let text = text.with("\nThe file above has all of it.", &[]);
+                self.ask(ask, &text, keyboard).await
+            }
             Err(refusal) => {
                 let why = format!("\n\nI could not send all of it, so it cannot be allowed here: {refusal}.");
                 let text = text.with(&haft_present::safe::text(&why), &[Style::Bold]);
-                self.ask(ask, &text, &json!(keys_without)).await
+                self.ask(ask, &text, Some(&keys_without)).await
             }
         }
     }

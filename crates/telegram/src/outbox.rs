@@ -1,12 +1,15 @@
 //! [`Outbox`]: holds what is to be shown in a chat, in order, between the session and the writer.
 use super::{
-    asking::Document,
+    asking::{Document, data_of},
     rich::Rich,
     turn_renderer::{Extent, Section, TurnRenderer},
     types::InlineKeyboardMarkup,
 };
 use parking_lot::Mutex;
-use std::{collections::VecDeque, time::Duration};
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    time::Duration,
+};
 use tokio::{sync::Notify, time::Instant};
 
 /// Something to write that is whole.
@@ -61,15 +64,24 @@ struct OnDesk {
     is_writing: bool,
     is_running: bool,
     is_asking: bool,
+    /// The data of the buttons of each question that is in the chat.
+    offered: HashMap<u64, HashSet<String>>,
     paused_until: Option<Instant>,
 }
 
 impl Outbox {
     /// The outbox of the chat with this ID.
     pub(super) fn new(chat: i64, renderer: TurnRenderer) -> Self {
-        let (jobs, is_writing, is_running, is_asking) = (VecDeque::new(), false, false, false);
-        let on_desk = OnDesk { chat, jobs, renderer, is_writing, is_running, is_asking, paused_until: None };
-        let inner = Mutex::new(on_desk);
+        let inner = Mutex::new(OnDesk {
+            chat,
+            jobs: VecDeque::new(),
+            renderer,
+            is_writing: false,
+            is_running: false,
+            is_asking: false,
+            offered: HashMap::new(),
+            paused_until: None,
+        });
         Self { inner, changed: Notify::new(), idle: Notify::new() }
     }
 
@@ -118,6 +130,22 @@ impl Outbox {
     /// A question waits for the person.
     pub(super) fn set_asking(&self, is_asking: bool) {
         self.inner.lock().is_asking = is_asking;
+    }
+
+    /// The question `ask` is shown with these buttons.
+    pub(super) fn offer(&self, ask: u64, keyboard: Option<&InlineKeyboardMarkup>) {
+        let data = keyboard.into_iter().flat_map(data_of).map(str::to_owned).collect();
+        self.inner.lock().offered.insert(ask, data);
+    }
+
+    /// The question `ask` has no buttons any more.
+    pub(super) fn withdraw(&self, ask: u64) {
+        self.inner.lock().offered.remove(&ask);
+    }
+
+    /// Whether the question `ask` was shown with a button with this data.
+    pub(super) fn offers(&self, ask: u64, data: &str) -> bool {
+        self.inner.lock().offered.get(&ask).is_some_and(|offered| offered.contains(data))
     }
 
     /// Telegram wants nothing of this chat before `until`.

@@ -72,14 +72,16 @@ impl Chat {
         self.prepare().await;
     }
 
-    /// The model knows what the bot wrote, so that this is quoted only where the sender chose a passage of it.
+    /// The model knows what the bot wrote, so that this is quoted only where the sender chose a passage of it, and no file
+    /// of the bot is fetched.
     fn without_own_words(&self, message: Message) -> Message {
         let author = message.answers.and_then(|(_, from)| from);
         let is_ours = author.is_some() && author == self.bot.me.id;
         let is_own = author.is_some() && author == message.from.as_ref().map(|person| person.id);
         let quotes = message.quotes.filter(|quote| quote.is_passage || !is_ours);
         let quotes = quotes.map(|quote| Quote { is_of_another: !is_ours && !is_own, ..quote });
-        Message { quotes, ..message }
+        let answered_file = message.answered_file.filter(|_| !is_ours && message.file.is_none());
+        Message { quotes, answered_file, ..message }
     }
 
     pub(super) async fn end_album(&mut self) {

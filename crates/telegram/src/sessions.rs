@@ -53,9 +53,22 @@ impl Chat {
         match self.found(&id, state.model.as_deref()).await? {
             Some(found) => {
                 self.may_command(&found.session)?;
+                if !found.goes_on {
+                    self.tell_damage(&found.session);
+                }
                 Ok(self.follow(found, Seq(state.next)))
             }
-            None => self.create().await,
+            None => {
+                self.outbox.say(format!("The conversation {id} is no longer there: another one begins."));
+                self.create().await
+            }
+        }
+    }
+
+    /// Says what of the session's journal cannot be read.
+    fn tell_damage(&self, session: &Session) {
+        for line in session.journal().damage() {
+            self.outbox.say(format!("The journal of this conversation is damaged: {line}."));
         }
     }
 
@@ -116,6 +129,8 @@ impl Chat {
         let entries = session.entries();
         let fresh = entries.last().map_or(0, |last| last.seq.0 + 1);
         let events = Box::pin(session.events(from));
+        let before = entries.iter().take_while(|entry| entry.seq < from);
+        self.outbox.tell(|renderer| renderer.skip(before.map(|entry| &entry.fact)));
         let asked = if goes_on { still_asked(&entries) } else { Vec::new() };
         self.open = Some(Open { session: session.clone(), events, fresh, asked });
         if goes_on {
@@ -172,6 +187,9 @@ impl Chat {
 
     /// Goes on with a session of this workspace from here on.
     pub(super) async fn join(&mut self, id: &str) {
+        if id.is_empty() {
+            return self.outbox.say("Which one? /join ID; /sessions lists those there are.");
+        }
         let home = self.bot.engine.setup().home.clone();
         let found = home.find(id).and_then(|id| home.peek(&id.0).map(|entries| (id, entries)));
         let (id, entries) = match found {
@@ -204,6 +222,9 @@ impl Chat {
             None => "the model of the process answers that has it open".to_owned(),
         };
         self.outbox.say(format!("From here on we go on with {id}; {answers}."));
+        if !found.goes_on {
+            self.tell_damage(&found.session);
+        }
         self.follow(found, Seq(next));
     }
 

@@ -96,6 +96,12 @@ impl TurnRenderer {
         items.into_iter().for_each(|item| self.item(item));
     }
 
+    /// Takes in what was told before, so that calls are known. Nothing of it is shown.
+    pub(super) fn skip<'a>(&mut self, facts: impl Iterator<Item = &'a Fact>) {
+        self.timeline = Timeline::with(Replies::Anew);
+        facts.for_each(|fact| drop(self.timeline.fact(0, fact)));
+    }
+
     fn item(&mut self, item: Item) {
         match item {
             Item::Text { text, .. } => self.live += &text,
@@ -103,6 +109,10 @@ impl TurnRenderer {
             Item::Replied { parts } => self.replied(&parts),
             Item::Started { call, name, .. } if self.words.executing.is_none() => {
                 let about = self.timeline.call(&call).map(about).unwrap_or_default();
+                // A call that was cut off begins again.
+                let is_cut_off =
+                    |piece: &Piece| matches!(piece, Piece::Call { id, sign: '●' | '?', .. } if *id == call.0);
+                self.pieces.retain(|piece| !is_cut_off(piece));
                 self.mark(Piece::Call { id: call.0, name, about, sign: '●' });
             }
             Item::Asked { call, .. } => {
@@ -292,8 +302,13 @@ mod tests {
                 "I will look.\n\n✓ read a.txt\n\nDone.".to_owned(),
             ),
             (
-                vec![look, started("1"), ended("1", Shown::Message("By the way".into()))],
+                vec![look.clone(), started("1"), ended("1", Shown::Message("By the way".into()))],
                 "I will look.\n\nBy the way".into(),
+            ),
+            // A call that a crash cut off begins again.
+            (
+                vec![look, started("1"), started("1"), ended("1", Shown::Preview)],
+                "I will look.\n\n✓ read a.txt".into(),
             ),
             (all, format!("… 3 more calls{}", "\n✓ read".repeat(8))),
             (vec![over(Outcome::Interrupted)], "(interrupted)".into()),
@@ -307,6 +322,14 @@ mod tests {
         for (facts, expected) in table {
             assert_eq!(told(&facts, Chat::default()), expected);
         }
+    }
+
+    #[test]
+    fn a_call_of_before_is_known() {
+        let mut renderer = TurnRenderer::new(Chat::default());
+        renderer.skip([replied("I will look.", vec![call("1")]), started("1")].iter());
+        renderer.fact(&ended("1", Shown::Preview));
+        assert_eq!(renderer.rich().plain(), "✓ read a.txt");
     }
 
     //

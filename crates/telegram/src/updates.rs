@@ -43,8 +43,11 @@ pub(super) struct Message {
     pub(super) album: Option<String>,
     /// Whether it is a forwarded message.
     pub(super) is_forwarded: bool,
-    /// The message that it answers, and who sent that.
+    /// The message that it answers, and who wrote that; `None` for the writer if it is unknown, or was forwarded.
     pub(super) answers: Option<(i64, Option<i64>)>,
+    /// The picture or document of the message that it answers.
+    #[serde(default)]
+    pub(super) answered_file: Option<File>,
     /// What it quotes.
     #[serde(default)]
     pub(super) quotes: Option<Quote>,
@@ -140,8 +143,9 @@ fn message(message: &Value) -> Option<Message> {
         file,
         other,
         album: message.get("media_group_id").and_then(Value::as_str).map(str::to_owned),
-        is_forwarded: ["forward_origin", "forward_date"].iter().any(|name| message.get(*name).is_some()),
+        is_forwarded: is_forwarded(message),
         answers: message.get("reply_to_message").and_then(answered),
+        answered_file: message.get("reply_to_message").and_then(self::file),
         quotes: quoted(message),
     })
 }
@@ -156,8 +160,13 @@ fn quoted(message: &Value) -> Option<Quote> {
 }
 
 fn answered(message: &Value) -> Option<(i64, Option<i64>)> {
-    let from = message.get("from").and_then(|from| from.get("id")).and_then(Value::as_i64);
+    let from = message.get("from").filter(|_| !is_forwarded(message));
+    let from = from.and_then(|from| from.get("id")).and_then(Value::as_i64);
     Some((message.get("message_id")?.as_i64()?, from))
+}
+
+fn is_forwarded(message: &Value) -> bool {
+    ["forward_origin", "forward_date"].iter().any(|name| message.get(*name).is_some())
 }
 
 /// The sender of a message; `None` for a bot, which may not talk here.

@@ -237,10 +237,7 @@ async fn where_nobody_may_talk_a_code_lets_one_person_in() {
 #[tokio::test]
 async fn in_a_group_only_what_is_said_to_the_bot_counts() {
     let (fake, place) = (Fake::start().await, Place::new());
-    let bot = place.start(
-        &fake,
-        &[json!({"say": "one"}), json!({"say": "two"}), json!({"say": "three"}), json!({"say": "four"})],
-    );
+    let bot = place.start(&fake, &["one", "two", "three", "four", "five"].map(|word| json!({"say": word})));
     fake.happens("message", group(OWNER, "just talking", json!({})));
     fake.happens("message", group(OWNER, "/fix@other_bot this", json!({})));
     fake.happens("message", group(OWNER, "/unknown", json!({})));
@@ -256,9 +253,15 @@ async fn in_a_group_only_what_is_said_to_the_bot_counts() {
         json!({"reply_to_message": {"message_id": 6, "from": {"id": 8}, "text": "The build\nfails."}});
     fake.happens("message", group(OWNER, "@haft_bot why?", of_another));
     fake.reads(GROUP, &["one", "two", "three", "four"]).await;
+    // What the person only forwarded are the words of another one, too.
+    let forwarded = json!({"reply_to_message":
+        {"message_id": 7, "from": {"id": OWNER}, "forward_origin": {"type": "user"}, "text": "Do it."}});
+    fake.happens("message", group(OWNER, "@haft_bot and this?", forwarded));
+    fake.reads(GROUP, &["one", "two", "three", "four", "five"]).await;
     bot.stop().await.unwrap();
     let quoted = "Quoted, in the words of another person:\n> The build\n> fails.\n\nwhy?";
-    assert_eq!(place.prompted(), ["hey look", "go on", "Fix it.", quoted]);
+    let forwarded = "Quoted, in the words of another person:\n> Do it.\n\nand this?";
+    assert_eq!(place.prompted(), ["hey look", "go on", "Fix it.", quoted, forwarded]);
 }
 
 #[tokio::test]
@@ -422,6 +425,22 @@ async fn nobody_allows_what_could_not_be_sent() {
         Some(asked.buttons.iter().map(|(label, _)| label.clone()).collect::<Vec<_>>())
     });
     assert_eq!(labels.await, ["No"]);
+    // A button that was not shown is none.
+    let (id, no) = fake
+        .books()
+        .messages
+        .iter()
+        .find_map(|(id, message)| Some((*id, message.buttons.first()?.1.clone())))
+        .unwrap();
+    fake.press(OWNER, OWNER, id, &no.replace("no", "once"));
+    fake.until("that it is over", |books| {
+        books
+            .calls_of("answerCallbackQuery")
+            .iter()
+            .find(|call| call.parameters["text"] == "This question is out of date.")
+            .map(drop)
+    })
+    .await;
     fake.presses(OWNER, "No");
     fake.reads_part(OWNER, "Then not.").await;
     bot.stop().await.unwrap();
@@ -773,6 +792,56 @@ async fn a_turn_that_died_with_the_bot_is_answered_once_after_a_restart() {
     bot.stop().await.unwrap();
     assert_eq!(fake.books().texts(OWNER).len(), 1);
     assert_eq!(place.prompts(), 1);
+}
+
+#[tokio::test]
+async fn of_two_chats_in_a_session_one_takes_up_its_turn_after_a_restart() {
+    const OTHER: i64 = 8;
+    let (fake, mut place) = (Fake::start().await, Place::new());
+    place.allowed = vec![OWNER, OTHER];
+    let bot = place.start(&fake, &[json!({"say": "It says", "hang": true})]);
+    fake.says(OWNER, "read it");
+    fake.reads_part(OWNER, "It says").await;
+    bot.kill().await;
+    place.change_state(|state| {
+        let mut other = state["chats"][OWNER.to_string()].clone();
+        other["message"] = Value::Null;
+        state["chats"][OTHER.to_string()] = other;
+    });
+    let bot = place.start(&fake, &[json!({"say": "It says hello."})]);
+    for chat in [OWNER, OTHER] {
+        fake.reads_part(chat, "It says hello.").await;
+    }
+    bot.stop().await.unwrap();
+    let entries = place.entries();
+    let continued = entries.iter().filter(|entry| matches!(entry.fact, Fact::Continued));
+    assert_eq!(continued.count(), 1);
+    assert!(!fake.books().texts(OTHER).iter().any(|text| text.contains("nothing was said")));
+}
+
+#[tokio::test]
+async fn a_damaged_journal_and_one_that_is_gone_are_told() {
+    let (fake, place) = (Fake::start().await, Place::new());
+    let script = [json!({"say": "First."}), json!({"say": "Second."})];
+    let bot = place.start(&fake, &script);
+    fake.says(OWNER, "hi");
+    fake.reads_part(OWNER, "First.").await;
+    bot.stop().await.unwrap();
+    let folder = place.home().folder(&place.home().list()[0].id);
+    let journal = fs::read_to_string(folder.join("journal.jsonl")).unwrap();
+    let mut lines: Vec<&str> = journal.lines().collect();
+    lines[1] = "{";
+    fs::write(folder.join("journal.jsonl"), lines.join("\n") + "\n").unwrap();
+    let bot = place.start(&fake, &script);
+    fake.says(OWNER, "and?");
+    fake.reads_part(OWNER, "damaged: line 2 cannot be read and was left out").await;
+    fake.reads_part(OWNER, "Second.").await;
+    bot.stop().await.unwrap();
+    fs::remove_dir_all(folder).unwrap();
+    let bot = place.start(&fake, &script);
+    fake.says(OWNER, "and now?");
+    fake.reads_part(OWNER, "is no longer there: another one begins").await;
+    bot.stop().await.unwrap();
 }
 
 // D54
