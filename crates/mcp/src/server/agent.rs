@@ -1,5 +1,9 @@
 //! [`AgentTool`]: an agent as a tool: each call is a session of its own.
-use super::{Offer, client::Client, follow::follow};
+use super::{
+    Offer,
+    client::Client,
+    follow::{Approvals, follow},
+};
 use futures::future::BoxFuture;
 use haft_core::{Change, Command, Outcome, Part};
 use haft_engine::{EngineError, Session};
@@ -51,7 +55,7 @@ impl Offer for AgentTool {
 
 async fn work(session: &Session, prompt: &str, client: &Client) -> CallToolResult {
     let command = Command::Prompt { parts: vec![Part::text(prompt)], channel: None };
-    let report = follow(session, command, client).await;
+    let report = follow(session, command, client, Approvals::Session).await;
     let kind_of = |change: &Change| json!({"path": change.path, "kind": change.kind()});
     let changes: Value = report.changes.iter().map(kind_of).collect();
     let details = json!({

@@ -73,5 +73,10 @@ pub enum Answered {
 }
 
 fn read(content: &Value) -> Answered {
-    content["answer"].as_str().map_or(Answered::No, |answer| Answered::With(answer.to_owned()))
+    let answer = match &content["answer"] {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    Answered::With(answer)
 }

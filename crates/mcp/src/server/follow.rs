@@ -5,9 +5,23 @@ use haft_core::{Answer, Command, Entry, Event, Fact, Question, Update};
 use haft_engine::{Session, TurnReport};
 use haft_present::{diff, proposal::Proposal, safe};
 
+/// How long an approval may apply.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Approvals {
+    /// Also to later calls of the session.
+    Session,
+    /// To the one call that the session is for.
+    Call,
+}
+
 /// Sends `command` and follows its turn to the end. If the client cancels, the turn is interrupted; where this is
 /// dropped, too.
-pub(super) async fn follow(session: &Session, command: Command, client: &Client) -> TurnReport {
+pub(super) async fn follow(
+    session: &Session,
+    command: Command,
+    client: &Client,
+    approvals: Approvals,
+) -> TurnReport {
     let _interrupted_on_drop = InterruptOnDrop(session);
     let mut turn = session.start(command);
     let mut is_cancelled = false;
@@ -21,7 +35,7 @@ pub(super) async fn follow(session: &Session, command: Command, client: &Client)
             }
         };
         match event {
-            Some(Event::Recorded(entry)) => tell(session, &entry, client).await,
+            Some(Event::Recorded(entry)) => tell(session, &entry, client, approvals).await,
             Some(Event::Live(Update::ToolOutput { chunk, .. })) => client.progress(chunk).await,
             Some(Event::Live(_)) => {}
             None => return turn.report().await,
@@ -30,7 +44,7 @@ pub(super) async fn follow(session: &Session, command: Command, client: &Client)
 }
 
 /// Passes an entry on to the client. Another front-end may answer a question first.
-async fn tell(session: &Session, entry: &Entry, client: &Client) {
+async fn tell(session: &Session, entry: &Entry, client: &Client, approvals: Approvals) {
     match &entry.fact {
         Fact::ToolStarted { name, arguments, .. } => client.progress(format!("{name} {arguments}")).await,
         Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } if !session.may_allow() => {}
@@ -38,7 +52,7 @@ async fn tell(session: &Session, entry: &Entry, client: &Client) {
             tokio::select! {
                 biased;
                 () = session.settled(call, entry.seq) => {}
-                answer = approve(session, &entry.fact, client) => {
+                answer = approve(session, &entry.fact, client, approvals) => {
                     let _session_is_closed = session.send(Command::answer(call.clone(), answer));
                 }
             }
@@ -58,13 +72,16 @@ async fn tell(session: &Session, entry: &Entry, client: &Client) {
 
 /// Asks the client for an approval. The text has everything that the call would do, since the client cannot look it up
 /// elsewhere.
-async fn approve(session: &Session, fact: &Fact, client: &Client) -> Answer {
+async fn approve(session: &Session, fact: &Fact, client: &Client, approvals: Approvals) -> Answer {
     let (Fact::ApprovalAsked { changes, .. }, Some(proposal)) = (fact, Proposal::of(session, fact)) else {
         return Answer::Unanswered;
     };
     let whole = proposal.whole(&diff::of_all(session, changes));
-    let question = format!("{whole}{}\n{}. Allow it?", proposal.always_line(), proposal.reason);
-    let asked = client.ask(question, &["yes", "always", "no"]);
+    let (always, choices) = match approvals {
+        Approvals::Session => (proposal.always_line() + "\n", &["yes", "always", "no"][..]),
+        Approvals::Call => (String::new(), &["yes", "no"][..]),
+    };
+    let asked = client.ask(format!("{whole}{always}{}. Allow it?", proposal.reason), choices);
     let answered = tokio::select! {
         biased;
         () = client.cancelled().cancelled() => Answered::NoAnswer,
@@ -72,8 +89,10 @@ async fn approve(session: &Session, fact: &Fact, client: &Client) -> Answer {
     };
     match answered {
         Answered::With(word) if word == "yes" => Answer::Once,
-        Answered::With(word) if word == "always" => Answer::Always,
-        Answered::With(_) | Answered::No => Answer::No,
+        Answered::With(word) if word == "always" && approvals == Approvals::Session => Answer::Always,
+        Answered::With(word) if word == "no" => Answer::No,
+        Answered::With(_) => Answer::NotUnderstood,
+        Answered::No => Answer::No,
         Answered::NoAnswer => Answer::Unanswered,
     }
 }
@@ -87,7 +106,7 @@ async fn reply(question: &Question, client: &Client) -> Option<String> {
         biased;
         () = client.cancelled().cancelled() => None,
         answered = asked => match answered {
-            Answered::With(text) => Some(text),
+            Answered::With(text) => Some(text).filter(|text| !text.is_empty()),
             Answered::No | Answered::NoAnswer => None,
         },
     }

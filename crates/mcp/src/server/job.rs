@@ -3,7 +3,7 @@ use super::{
     Offer,
     agent::{failed, object},
     client::Client,
-    follow::follow,
+    follow::{Approvals, follow},
 };
 use futures::future::BoxFuture;
 use haft_core::{Command, Conclusion, JobSpec, JobStatus, Outcome};
@@ -46,7 +46,7 @@ impl Turns for Followed<'_> {
     type Error = Infallible;
 
     async fn turn(&mut self, command: Command) -> Result<Outcome, Infallible> {
-        let followed = follow(self.session, command, self.client);
+        let followed = follow(self.session, command, self.client, Approvals::Session);
         tokio::pin!(followed);
         let report = tokio::select! {
             report = &mut followed => report,

@@ -3,7 +3,7 @@ use super::{
     Offer,
     agent::{Open, failed, object},
     client::Client,
-    follow::follow,
+    follow::{Approvals, follow},
 };
 use futures::future::BoxFuture;
 use haft_core::ToolSpec;
@@ -33,7 +33,7 @@ impl Offer for OwnTool {
                 Err(error) => return failed(&error.to_string()),
             };
             let prompt = direct::prompt(&self.spec.name, &Value::Object(arguments).to_string());
-            let report = follow(&session, prompt, client).await;
+            let report = follow(&session, prompt, client, Approvals::Call).await;
             let Some(result) = report.calls.first().map(CallReport::result) else {
                 return failed(report.error.as_deref().unwrap_or("the call did not come to its end"));
             };
