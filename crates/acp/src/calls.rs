@@ -1,4 +1,4 @@
-//! [`Call`]: what an editor shows of a call while it runs and afterwards.
+//! [`Call`]: how the editor shows a call while it runs and afterwards.
 use super::{
     folder::Folder,
     kinds::Looks,
@@ -13,18 +13,18 @@ use haft_engine::Session;
 use haft_present::{diff, preview, safe};
 use serde_json::{Value, json};
 
-/// Maximum bytes of a running call's output that are shown, the last ones.
+/// Maximum bytes of a running call's output that are shown, from its end.
 const MAX_OUTPUT_BYTES: usize = 4_000;
 
-/// Maximum bytes of a result that are shown; the model and the journal have all of it.
+/// Maximum bytes of a result that are shown; the model and the journal have the whole result.
 const MAX_RESULT_BYTES: usize = 16_000;
 
-/// A content or a value of more bytes than this is not sent.
+/// Maximum bytes of a content or a value; larger ones are not sent.
 const MAX_SENT_BYTES: usize = 1 << 20;
 
-/// A call as the editor knows it.
+/// A call as the editor sees it.
 pub(super) struct Call {
-    /// The editor's name for it: names of calls come again in other rounds.
+    /// ID for the editor, since IDs of calls are reused in other rounds.
     pub(super) id: String,
     name: String,
     pub(super) looks: Looks,
@@ -34,7 +34,7 @@ pub(super) struct Call {
     /// Whether the user accepted only part of its changes; its result says which part.
     pub(super) is_accepted_in_part: bool,
     output: String,
-    /// Some output was not shown yet.
+    /// Whether there is output that was not shown yet.
     pub(super) has_news: bool,
 }
 
@@ -53,7 +53,7 @@ impl Call {
         SessionUpdate::ToolCall(call.raw_input(self.raw_input()))
     }
 
-    /// All that is known before it runs, for one that was announced earlier or is asked about.
+    /// Everything known before the call runs, for a call that was announced earlier or needs approval.
     pub(super) fn described(&self) -> ToolCallUpdate {
         let Looks { kind, title, locations } = self.looks.clone();
         let fields = ToolCallUpdateFields::new().title(title).kind(kind).locations(locations);
@@ -91,8 +91,8 @@ impl Call {
         self.diffs.iter().cloned().chain(output).collect()
     }
 
-    /// The update for a call that ended, with its changes and its output. A command that ends with another code than 0
-    /// has failed, as in a terminal.
+    /// The update for a call that ended, with its changes and its output. A command has failed if its exit code is not
+    /// 0, as in a terminal.
     pub(super) fn ended(&self, result: &ToolResult) -> ToolCallUpdate {
         let status = if result.went_well() { ToolCallStatus::Completed } else { ToolCallStatus::Failed };
         let images = result.images.iter().map(|image| {
@@ -108,13 +108,13 @@ impl Call {
         )
     }
 
-    /// The model took it back.
+    /// The update for a call that the model took back.
     pub(super) fn dropped(&self) -> ToolCallUpdate {
         let content = vec![text("not called: the model began its reply anew")];
         self.update(ToolCallUpdateFields::new().status(ToolCallStatus::Failed).content(content))
     }
 
-    /// Updates a call that had not ended when its process did.
+    /// The update for a call whose process ended before it did.
     pub(super) fn left(&self) -> ToolCallUpdate {
         let content = vec![text("interrupted: its process ended before it did")];
         self.update(ToolCallUpdateFields::new().status(ToolCallStatus::Failed).content(content))
@@ -128,13 +128,13 @@ impl Call {
         Some(self.arguments.clone()).filter(|arguments| !arguments.is_null() && is_sent(arguments))
     }
 
-    /// What people see of a result.
+    /// The text of a result for the user.
     fn words(&self, result: &ToolResult) -> Option<String> {
         match (&result.error, &result.shown) {
             (Some(failure), _) => Some(shown(&failure.message)),
             (None, Shown::Message(words)) => Some(safe::text(words).into_owned()),
             (None, Shown::Nothing) => None,
-            // A subagent's answer is Markdown, and the editor shows it as such.
+            // A subagent's answer is Markdown, and is shown as such.
             _ if matches!(result.report(), Some(Report::Subagent(_))) => Some(shown(&result.content)),
             (None, Shown::Text(words)) if !self.is_accepted_in_part => Some(shown(words)),
             (None, Shown::Text(_) | Shown::Preview) => Some(fenced_as_is(&shown(&result.content))),
@@ -142,12 +142,12 @@ impl Call {
     }
 }
 
-/// The last that a terminal shows of an output or a result, up to [`MAX_RESULT_BYTES`].
+/// The final content of a terminal with this output or result, up to [`MAX_RESULT_BYTES`].
 fn shown(words: &str) -> String {
     safe::text(clip::head(&preview::shown_last(words), MAX_RESULT_BYTES)).into_owned()
 }
 
-/// A text among the contents of a call.
+/// A text as content of a call.
 pub(super) fn text(words: &str) -> ToolCallContent {
     ContentBlock::Text(TextContent::new(words)).into()
 }
@@ -157,7 +157,7 @@ pub(super) fn fenced(words: &str) -> String {
     fenced_as_is(&safe::text(words))
 }
 
-/// Like [`fenced`], for words without control characters.
+/// Like [`fenced`], for text without control characters.
 pub(super) fn fenced_as_is(words: &str) -> String {
     let fence = fence(words);
     format!("{fence}\n{}\n{fence}", words.trim_end_matches('\n'))
@@ -167,7 +167,7 @@ fn is_sent(value: &Value) -> bool {
     value.to_string().len() <= MAX_SENT_BYTES
 }
 
-/// What the model reads, and the same as fields where there are any.
+/// The content that the model reads, with the details as fields if there are any.
 fn raw_output(result: &ToolResult) -> Option<Value> {
     let content = Value::from(result.content.clone());
     let value = match result.details.is_null() {
@@ -177,10 +177,10 @@ fn raw_output(result: &ToolResult) -> Option<Value> {
     Some(value).filter(is_sent)
 }
 
-/// What changes do to files: each text with what it was before, and everything else in words.
+/// The changes to files: each text with its previous version, and everything else in words.
 pub(super) struct ShownChanges {
     pub(super) diffs: Vec<ToolCallContent>,
-    /// Links, folders, modes, and what is not text or too long; empty if the diffs show all.
+    /// Links, folders, modes, and contents that are not text or too long; empty if the diffs show all changes.
     pub(super) words: String,
 }
 
@@ -199,14 +199,14 @@ impl ShownChanges {
         Self { diffs, words }
     }
 
-    /// The diffs, then the words.
+    /// The diffs, followed by the other changes in words.
     fn content(self) -> Vec<ToolCallContent> {
         let words = (!self.words.is_empty()).then(|| text(&fenced_as_is(&self.words)));
         self.diffs.into_iter().chain(words).collect()
     }
 }
 
-/// The plan that a result holds.
+/// The plan in a result.
 pub(super) fn plan(result: &ToolResult) -> Option<SessionUpdate> {
     let plan = result.plan()?;
     let entries = plan.items.iter().map(|step| {

@@ -19,24 +19,24 @@ pub(super) struct Editor {
     pub(super) files: FileSystemCapabilities,
 }
 
-/// What a person answered.
+/// The user's answer.
 pub(super) enum Picked {
-    /// This option, by its id.
+    /// The option with this ID.
     Option(String),
-    /// The editor canceled the prompt: the turn stops.
+    /// The editor canceled the prompt, so the turn stops.
     Cancelled,
-    /// The editor cannot ask.
+    /// The editor cannot ask questions.
     NoAnswer,
-    /// Something that the editor was not offered, or an error.
+    /// An unknown option, or an error.
     NotUnderstood(String),
 }
 
 /// Why the editor did not show a file.
 #[derive(Clone)]
 pub(super) enum Unread {
-    /// The editor knows no such file.
+    /// The file does not exist in the editor.
     NotFound,
-    /// The editor's error, in its own words. The file may hold text nevertheless.
+    /// The editor's error message. The file may contain text nevertheless.
     Failed(String),
 }
 
@@ -47,17 +47,17 @@ impl From<String> for Unread {
 }
 
 impl Editor {
-    /// Tells one thing of `session`, even where there is no room.
+    /// Sends an update about `session`, even if the queue is full.
     pub(super) fn tell(&self, session: &str, update: SessionUpdate) {
         self.flow.sent();
         let told = SessionNotification::new(session.to_owned(), update);
         if self.connection.send_notification(told).is_err() {
-            // The editor has left, so nothing waits to be written.
+            // The editor has disconnected, so the update is not written.
             self.flow.is_written();
         }
     }
 
-    /// Asks a person. Dropping the future takes the question back.
+    /// Asks the user. Dropping the future withdraws the question.
     pub(super) fn ask(&self, request: RequestPermissionRequest) -> BoxFuture<'static, Picked> {
         let (sent, connection) = (self.connection.send_request(request), self.connection.clone());
         Box::pin(async move {
@@ -77,7 +77,7 @@ impl Editor {
         })
     }
 
-    /// The text of a file as the editor shows it.
+    /// The text of a file in the editor.
     pub(super) async fn read(&self, session: &str, file: &Path) -> Result<String, Unread> {
         let request = ReadTextFileRequest::new(session.to_owned(), file);
         let answered = self.connection.send_request(request).block_task().await;
@@ -87,7 +87,7 @@ impl Editor {
         })
     }
 
-    /// Gives a file this text, and saves it.
+    /// Replaces the text of a file in the editor, and saves it.
     pub(super) async fn write(&self, session: &str, file: &Path, text: &str) -> Result<(), String> {
         let request = WriteTextFileRequest::new(session.to_owned(), file, text);
         let answered = self.connection.send_request(request).block_task().await;

@@ -1,9 +1,9 @@
-//! Files as the editor has them, including unsaved changes.
+//! [`stages`]: files as in the editor, including unsaved changes.
 //!
 //! A *buffer* is the text of a file in the editor. If it differs from the disk, a call that reads or writes the file
-//! finds the buffer's text in its view. Changes are settled by having the editor write them, so that its buffer and the
-//! disk are the same afterwards; where it cannot, the disk is written as without an editor, if nothing is lost by it.
-//! Folders are read from the disk, and commands run on it.
+//! has the buffer's text in its view. Changes are settled by the editor, so that its buffer and the disk are the same
+//! afterwards; if it cannot write a file, the disk is written as without an editor, provided that nothing is lost.
+//! Folders are read from the disk, and commands run on the disk.
 
 mod buffers;
 mod form;
@@ -23,7 +23,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-/// Puts the editor's files in front of those of `inner`.
+/// Wraps the stages of `inner`, so that the editor's files take precedence.
 pub(super) fn stages(inner: Stages, buffers: Buffers) -> Stages {
     Arc::new(move |folder| {
         let (inner, buffers, folder) = (inner(folder), buffers.clone(), folder.to_owned());
@@ -31,13 +31,13 @@ pub(super) fn stages(inner: Stages, buffers: Buffers) -> Stages {
     })
 }
 
-/// A stage around a stage.
+/// A stage that wraps another one.
 struct EditorStage {
     inner: Arc<dyn Stage>,
     buffers: Buffers,
-    /// Private copies are in it.
+    /// The folder for private copies.
     folder: PathBuf,
-    /// Which unsaved text of a file the model was shown, or wrote.
+    /// By file, a hash of the unsaved text that the model has read or written.
     known: Mutex<HashMap<PathBuf, u64>>,
 }
 
@@ -89,7 +89,7 @@ impl Stage for EditorStage {
 }
 
 impl EditorStage {
-    /// The model knows this text of `file`.
+    /// Notes that the model knows this text of `file`.
     fn learn(&self, file: &Path, text: &str) {
         self.lock().insert(file.to_owned(), print(text));
     }
@@ -103,7 +103,7 @@ impl EditorStage {
     }
 }
 
-/// Tells texts apart within this process.
+/// A hash that distinguishes texts within this process.
 fn print(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);

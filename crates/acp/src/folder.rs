@@ -1,18 +1,18 @@
-//! [`Folder`]: the folder of a session. The editor may know it by another path than its real one.
+//! [`Folder`]: the folder of a session. The editor may use another path than the canonical one.
 use super::sdk::{Error, wrong};
 use std::path::{Path, PathBuf};
 
-/// A folder by both its paths.
+/// A folder with both of its paths.
 #[derive(Clone, Debug)]
 pub(super) struct Folder {
-    /// Links followed: the workspace.
+    /// The canonical path: the workspace.
     pub(super) real: PathBuf,
     /// The path as the editor wrote it.
     named: PathBuf,
 }
 
 impl Folder {
-    /// The folder that the editor names: absolute, and there.
+    /// The folder that the editor names, which must be absolute and exist.
     pub(super) fn of(cwd: &Path) -> Result<Self, Error> {
         let cannot = |why: &str| wrong(format!("cannot work in `{}`: {why}", cwd.display()));
         if !cwd.is_absolute() {
@@ -26,7 +26,7 @@ impl Folder {
         }
     }
 
-    /// The path by which the editor knows a file; relative paths are those in the folder.
+    /// The editor's path of a file; relative paths are below the folder.
     pub(super) fn told(&self, file: &Path) -> PathBuf {
         let inside = if file.is_relative() { Ok(file) } else { file.strip_prefix(&self.real) };
         match inside {
@@ -36,7 +36,7 @@ impl Folder {
         }
     }
 
-    /// The path in the folder of a file that the editor names, if it is there.
+    /// The relative path of a file that the editor names, if it is in the folder.
     pub(super) fn inside<'a>(&self, file: &'a Path) -> Option<&'a Path> {
         file.strip_prefix(&self.named).or_else(|_| file.strip_prefix(&self.real)).ok()
     }

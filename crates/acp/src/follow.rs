@@ -1,5 +1,5 @@
-//! [`Follower`]: follows an open session: sends its events, asks what a person must decide, and answers prompts at the
-//! end of their turns.
+//! [`Follower`]: follows an open session: sends its events, asks the user, and answers prompts at the end of their
+//! turns.
 use super::{
     calls::{ShownChanges, fenced_as_is, text},
     client::{Editor, Picked},
@@ -20,12 +20,12 @@ use haft_core::{Answer, CallId, Command, Entry, Event, Fact, Outcome, Question, 
 use haft_present::{diff, proposal::Proposal, safe, undo::Refusal};
 use std::{collections::HashMap, sync::Arc};
 
-/// The option that refuses, or gives no answer.
+/// ID of the option that refuses, or gives no answer.
 const NO: &str = "no";
 
-/// What a person is asked about a call.
+/// A question to the user about a call.
 enum Asked {
-    /// An approval, with the parts that can be accepted alone.
+    /// An approval, with the parts that can be accepted separately.
     Approval(PartialAnswers),
     Question(Question),
 }
@@ -35,14 +35,14 @@ pub(super) struct Follower {
     open: Arc<OpenSession>,
     editor: Editor,
     teller: Teller,
-    /// Questions that the editor shows.
+    /// Open questions in the editor.
     asked: FuturesUnordered<BoxFuture<'static, Option<(CallId, Asked, Picked)>>>,
-    /// Takes a question back.
+    /// Handles that withdraw questions.
     withdraw: HashMap<CallId, AbortHandle>,
     end: End,
 }
 
-/// What the entries of a turn tell of its end in advance.
+/// What the entries of a turn say about its end.
 #[derive(Default)]
 struct End {
     stop: Option<haft_core::StopReason>,
@@ -57,7 +57,7 @@ impl Follower {
         Self { open, editor, teller, asked, withdraw, end: End::default() }
     }
 
-    /// Follows from the entry `from` on until the session closes.
+    /// Follows the session from the entry `from` on until it closes.
     pub(super) async fn run(mut self, from: Seq) {
         let mut events = Box::pin(self.open.session.events(from));
         let flow = self.editor.flow.clone();
@@ -137,7 +137,7 @@ impl Follower {
         }
     }
 
-    /// A call that was answered is no longer pending.
+    /// Handles an answer: the call is not pending anymore.
     fn goes_on(&self, fact: &Fact) {
         let (Fact::ApprovalAnswered { call, .. } | Fact::QuestionAnswered { call, .. }) = fact else {
             return;
@@ -158,8 +158,8 @@ impl Follower {
         }
     }
 
-    /// Asks for approval and shows everything that the call would do. The title is not shortened: some editors show
-    /// nothing else.
+    /// Asks for approval and shows everything that the call would do. The title is not shortened, since some editors
+    /// show nothing else.
     fn approve(&mut self, fact: &Fact) {
         let Fact::ApprovalAsked { call, changes, .. } = fact else { return };
         let Some(proposal) = Proposal::of(&self.open.session, fact) else { return };
@@ -187,7 +187,7 @@ impl Follower {
         self.ask(call, Asked::Approval(parts), fields, options);
     }
 
-    /// A question without choices cannot be asked over ACP, and stays unanswered.
+    /// Asks a tool's question. A question without choices cannot be asked over ACP, and stays unanswered.
     fn question(&mut self, call: &CallId, question: &Question) {
         if question.choices.is_empty() {
             let _it_is_closed = self.open.session.send(Command::reply(call.clone(), None));
@@ -225,7 +225,7 @@ impl Follower {
         }
     }
 
-    /// The answer to a call; `None` if it comes with the next prompt.
+    /// The command that answers a call; `None` if the answer comes with the next prompt.
     fn approval(&self, parts: &PartialAnswers, call: CallId, picked: &Picked) -> Option<Command> {
         let answer = match picked {
             Picked::Option(id) if id == "once" => Answer::Once,
@@ -247,7 +247,7 @@ impl Follower {
         Some(Command::answer(call, answer))
     }
 
-    /// The choice of a person; `None` if there is no answer.
+    /// The user's choice; `None` without an answer.
     fn choice(&self, question: &Question, picked: &Picked) -> Option<String> {
         let why = match picked {
             Picked::Option(id) if id == NO => return None,
@@ -266,7 +266,7 @@ impl Follower {
         None
     }
 
-    /// The note that is in the conversation has no room for the reason.
+    /// Notes the reason for the user, since the note in the conversation has no room for it.
     fn not_understood(&self, why: &str) -> Answer {
         self.open.host.note(format!("the editor's answer to a question was not understood: {why}"));
         Answer::NotUnderstood
@@ -295,7 +295,7 @@ fn with_hint(message: &str, hint: Option<&str>) -> String {
     hint.map_or_else(|| message.to_owned(), |hint| format!("{message} (hint: {hint})"))
 }
 
-/// Why a turn stopped, in the five words that the protocol has; a model that could not be asked is an error.
+/// The stop reason of a turn, one of the protocol's five; an error if the model could not be reached.
 fn stopped(outcome: Outcome, end: End) -> Result<StopReason, Error> {
     match outcome {
         Outcome::Failed => {

@@ -1,4 +1,4 @@
-//! [`Looks`]: what an editor shows of a call before it runs: its kind, a title, the files that it touches.
+//! [`Looks`]: how the editor shows a call before it runs: its kind, its title, the files that it touches.
 use super::{
     folder::Folder,
     sdk::{ToolCallLocation, ToolKind},
@@ -8,7 +8,7 @@ use haft_present::safe;
 use serde_json::Value;
 use std::path::Path;
 
-/// How a call looks.
+/// The appearance of a call.
 #[derive(Clone)]
 pub(super) struct Looks {
     pub(super) kind: ToolKind,
@@ -16,7 +16,7 @@ pub(super) struct Looks {
     pub(super) locations: Vec<ToolCallLocation>,
 }
 
-/// Tools of which the effects tell too little. What is not here is told by its strongest effect.
+/// Tools whose effects do not determine their kind. Other tools are shown by their strongest effect.
 const BY_NAME: [(&str, ToolKind); 8] = [
     ("grep", ToolKind::Search),
     ("glob", ToolKind::Search),
@@ -28,7 +28,7 @@ const BY_NAME: [(&str, ToolKind); 8] = [
     ("skill", ToolKind::Read),
 ];
 
-/// How a call looks whose arguments are not known yet.
+/// The appearance of a call with unknown arguments.
 pub(super) fn unfinished(name: &str, tools: &Registry) -> Looks {
     Looks {
         kind: kind(name, &Value::Null, &[], tools),
@@ -37,7 +37,7 @@ pub(super) fn unfinished(name: &str, tools: &Registry) -> Looks {
     }
 }
 
-/// How `call` looks.
+/// The appearance of `call`.
 pub(super) fn of(call: &ToolCall, tools: &Registry, validation: Validation, folder: &Folder) -> Looks {
     let effects = effects(call, tools, validation, &folder.real);
     let line = call.arguments["offset"].as_u64().and_then(|line| u32::try_from(line).ok());
@@ -73,10 +73,10 @@ fn kind(name: &str, arguments: &Value, effects: &[Effect], tools: &Registry) -> 
     }
 }
 
-/// A title longer than this, in characters, is cut.
+/// Maximum characters of a title.
 const MAX_TITLE_LENGTH: usize = 120;
 
-/// `read src/a.rs`, or the command that is run.
+/// The title, such as `read src/a.rs`, or the command.
 fn title(name: &str, arguments: &Value) -> String {
     let named = ["command", "path", "pattern", "url", "query"].iter().find_map(|key| arguments[key].as_str());
     let first = || arguments.as_object().and_then(|all| all.values().find_map(Value::as_str));

@@ -3,7 +3,7 @@ use super::sdk::{Error, SessionMode, SessionModeState, wrong};
 use haft_core::Mode;
 use haft_engine::Session;
 
-/// All modes, from the strictest to the widest: the mode, its displayed name, and its meaning.
+/// All modes, from the strictest to the widest: the mode, its displayed name, and its description.
 const ALL_MODES: [(Mode, &str, &str); 5] = [
     (Mode::ReadOnly, "Read only", "Nothing but reading in the workspace"),
     (Mode::Plan, "Plan", "Nothing is changed until a plan is accepted"),
@@ -12,7 +12,7 @@ const ALL_MODES: [(Mode, &str, &str); 5] = [
     (Mode::Full, "Full", "Everything runs"),
 ];
 
-/// The mode that holds, and those that may be chosen.
+/// The current mode, and the modes to choose from.
 pub(super) fn of(session: &Session) -> SessionModeState {
     let allowed = ALL_MODES.into_iter().filter(|(mode, ..)| *mode <= session.ceiling());
     let modes =
@@ -20,7 +20,7 @@ pub(super) fn of(session: &Session) -> SessionModeState {
     SessionModeState::new(session.mode().name(), modes.collect())
 }
 
-/// The mode of this name, if the session may have it.
+/// The mode with this name, if the session allows it.
 pub(super) fn chosen(session: &Session, name: &str) -> Result<Mode, Error> {
     let allowed: Vec<&str> =
         Mode::ALL.into_iter().filter(|mode| *mode <= session.ceiling()).map(Mode::name).collect();

@@ -29,7 +29,7 @@ use std::{
 
 /// The command that lists saved prompts.
 const LISTED_BY: &str = "haft commands list";
-/// How an agent and a model are chosen here.
+/// The hint how to choose an agent and a model.
 const CHOOSE: &str = "use it with `haft run`, or start `haft acp` with `--agent` and `--model`";
 
 /// A session, its engine, and the prompt that waits for its turn to end.
@@ -42,22 +42,22 @@ pub(super) struct OpenSession {
     /// MCP servers that the editor named.
     pub(super) servers: Vec<RequestedServer>,
     prompt: Mutex<Option<Waiting>>,
-    /// A call that is refused with the next prompt, which says why.
+    /// A call that the next prompt refuses, with the prompt as the reason.
     refused: Mutex<Option<CallId>>,
 }
 
-/// A prompt that was not answered yet.
+/// A prompt without a response yet.
 struct Waiting {
     responder: Responder<PromptResponse>,
-    /// Whether its own turn runs already; until then an earlier turn may still be ending.
+    /// Whether the prompt's own turn is running; before that, an earlier turn may still be ending.
     is_heard: bool,
-    /// The editor wants it to stop.
+    /// Whether the editor canceled the prompt.
     is_cancelled: bool,
-    /// The session has its commands: an undo moves files from here on, and is not left half done.
+    /// Whether the commands were sent to the session: an undo then changes files, and runs to its end.
     is_sent: bool,
-    /// It moves files, and opens no turn: the numbers of the calls to undo, if they are named.
+    /// For an undo or redo, which changes files and opens no turn: the numbers of the calls to undo, if they are named.
     undo: Option<Vec<usize>>,
-    /// It may wait behind a turn that it did not open, and can be taken back there.
+    /// Whether the prompt may wait behind a turn that it did not open, and can then be withdrawn.
     is_queueable: bool,
 }
 
@@ -77,12 +77,12 @@ impl OpenSession {
         self.lock().is_some()
     }
 
-    /// Its name, as the protocol writes it.
+    /// The session's ID in the protocol.
     pub(super) fn id(&self) -> &str {
         &self.session.id().0
     }
 
-    /// Begins a turn, and answers once it has ended.
+    /// Begins a turn, and responds once it has ended.
     pub(super) fn prompt(
         self: &Arc<Self>,
         request: PromptRequest,
@@ -105,7 +105,7 @@ impl OpenSession {
         match self.parts(request) {
             Err(error) => responder.respond_with_error(error),
             Ok(parts) => {
-                // The prompt waits in the turn, so that the model reads both at once.
+                // The prompt is queued in the running turn, so that the model reads both together.
                 let prompt = Command::Prompt { parts, channel: None };
                 self.begin([prompt].into_iter().chain(self.refusal()).collect(), responder);
                 Ok(())
@@ -113,7 +113,7 @@ impl OpenSession {
         }
     }
 
-    /// Does what a command means, which may be a turn.
+    /// Carries out a command, which may run a turn.
     fn carry_out(
         self: &Arc<Self>,
         Meant { commands, note }: Meant,
@@ -156,7 +156,7 @@ impl OpenSession {
         self.send(commands);
     }
 
-    /// Sends the commands once the editor has said what it has of the files: until then a cancel leaves everything as it
+    /// Sends the commands once the editor has answered about the files: until then, a cancel leaves everything as it
     /// was.
     fn begin_undo(
         self: &Arc<Self>,
@@ -179,7 +179,7 @@ impl OpenSession {
         })
     }
 
-    /// Whether an undo was not canceled before its commands are sent. After that its reads are not canceled.
+    /// Whether the undo was not canceled before its commands are sent. Afterwards, its reads cannot be canceled.
     fn is_to_be_sent(&self) -> bool {
         self.lock().as_mut().is_some_and(|undo| {
             undo.is_sent = !undo.is_cancelled;
@@ -187,7 +187,7 @@ impl OpenSession {
         })
     }
 
-    /// The follower of the session must find the prompt before the prompt's first event.
+    /// Stores the prompt before its commands are sent, so that the follower of the session finds it at its first event.
     fn wait(&self, commands: &[Command], responder: Responder<PromptResponse>) {
         let undo = commands.iter().find(|command| moves_files(command)).map(|command| match command {
             Command::UndoCalls(undo) => undo.calls.clone(),
@@ -204,13 +204,14 @@ impl OpenSession {
         }
     }
 
-    /// The next prompt refuses `call`, and says why; the one that is worked on is answered, so that the person can.
+    /// Lets the next prompt refuse `call` and give the reason. Ends the current prompt, so that the user can type the
+    /// next one.
     pub(super) fn refuse_with_next_prompt(&self, call: CallId) {
         *self.refused() = Some(call);
         self.answer(Ok(StopReason::EndTurn));
     }
 
-    /// `call` was answered elsewhere.
+    /// Notes that `call` was answered elsewhere.
     pub(super) fn is_answered(&self, call: &CallId) {
         self.refused().take_if(|refused| refused == call);
     }
@@ -224,7 +225,7 @@ impl OpenSession {
         self.refused.lock().expect("no code panics while it holds a refusal")
     }
 
-    /// Stops what runs, and takes back the prompt that waits behind it.
+    /// Interrupts the running turn, and withdraws the prompt that waits behind it.
     pub(super) fn cancel(&self) {
         if let Some(waiting) = &mut *self.lock() {
             waiting.is_cancelled = true;
@@ -238,7 +239,8 @@ impl OpenSession {
         let _it_is_closed = self.session.send(Command::Interrupt);
     }
 
-    /// The session has taken in what the person said. A turn that ran before took the interrupt with it.
+    /// Notes that the session has recorded the prompt. If it was canceled, interrupts its turn, since the first
+    /// interrupt ended the earlier turn.
     pub(super) fn is_heard(&self) {
         let mut waiting = self.lock();
         let Some(waiting) = &mut *waiting else { return };
@@ -248,7 +250,7 @@ impl OpenSession {
         }
     }
 
-    /// A prompt was taken back: answers it, if it is the one that the editor has canceled.
+    /// Handles a withdrawn prompt: responds to it, if it is the one that the editor canceled.
     pub(super) fn is_withdrawn(&self) {
         let is_it = |waiting: &Waiting| waiting.is_queueable && waiting.is_cancelled && !waiting.is_heard;
         if self.lock().as_ref().is_some_and(is_it) {
@@ -256,24 +258,24 @@ impl OpenSession {
         }
     }
 
-    /// A turn has ended: answers the prompt that it was for.
+    /// Handles the end of a turn: responds to its prompt.
     pub(super) fn turn_ended(&self, stopped: Result<StopReason, Error>) {
         if self.lock().as_ref().is_some_and(|waiting| waiting.is_heard) {
             self.answer(stopped);
         }
     }
 
-    /// Whether an undo or a redo that the editor asked for is at work.
+    /// Whether an undo or a redo of the editor is running.
     pub(super) fn is_undoing(&self) -> bool {
         self.lock().as_ref().is_some_and(|waiting| waiting.undo.is_some())
     }
 
-    /// The numbers of the calls that are to be undone.
+    /// The numbers of the calls to undo.
     pub(super) fn calls_to_undo(&self) -> Vec<usize> {
         self.lock().as_ref().and_then(|waiting| waiting.undo.clone()).unwrap_or_default()
     }
 
-    /// Files were moved, or an undo was refused: answers the prompt that asked for it.
+    /// Handles the end or the refusal of an undo: responds to its prompt.
     pub(super) fn undo_ended(&self) {
         self.buffers.end_undo();
         let waiting =
@@ -282,13 +284,13 @@ impl OpenSession {
         self.answer(Ok(if is_cancelled { StopReason::Cancelled } else { StopReason::EndTurn }));
     }
 
-    /// Answers whatever waits.
+    /// Responds to the waiting prompt, if there is one.
     pub(super) fn answer(&self, stopped: Result<StopReason, Error>) {
         let Some(waiting) = self.lock().take() else { return };
         let _it_has_left = waiting.responder.respond_with_result(stopped.map(PromptResponse::new));
     }
 
-    /// Widens or narrows what runs unasked.
+    /// Changes the permission mode.
     pub(super) fn set_mode(&self, name: &str) -> Result<(), Error> {
         let mode = super::modes::chosen(&self.session, name)?;
         self.session.send(Command::SetMode { mode }).map_err(|closed| wrong(closed.to_string()))
@@ -328,7 +330,7 @@ fn moves_files(command: &Command) -> bool {
     matches!(command, Command::Rewind { .. } | Command::UndoCalls(_) | Command::Redo)
 }
 
-/// The files that `command` brings back, or forward again; also those that it may, if later calls depend on it.
+/// The files that `command` changes, including those that it would change if later calls depend on it.
 fn moved(command: &Command, entries: &[Arc<Entry>]) -> Vec<PathBuf> {
     let changes: Vec<Change> = match command {
         Command::Rewind { to } => undo::back_to(entries, *to).changes,

@@ -10,12 +10,12 @@ use haft_core::SessionSetup;
 
 const MODEL: &str = "model";
 const EFFORT: &str = "effort";
-/// Stands for no effort: the model has one of its own.
+/// The choice without an effort: the model's default.
 const DEFAULT_EFFORT: &str = "default";
-/// Marks a provider whose model has to be typed. Editors have no field for that, so such choices are left out.
+/// Marks a provider whose model must be typed. Editors have no field for that, so such choices are left out.
 const TYPED: char = '…';
 
-/// The model, effort, agent and mode that a session continues with.
+/// The model, effort, agent and mode with which a session continues.
 pub(super) struct Choice {
     pub(super) model: String,
     pub(super) effort: Option<String>,
@@ -27,7 +27,7 @@ impl From<SessionSetup> for Choice {
     }
 }
 
-/// The options of a session, with the values that it has.
+/// The options of a session, with their current values.
 pub(super) fn of(open: &OpenSession) -> Vec<SessionConfigOption> {
     let model = &open.engine.setup().model;
     let mut models: Vec<_> =
@@ -56,7 +56,7 @@ pub(super) fn of(open: &OpenSession) -> Vec<SessionConfigOption> {
     vec![models, efforts]
 }
 
-/// The choice that the editor's request makes.
+/// The choice in the editor's request.
 pub(super) fn chosen(open: &OpenSession, asked: &SetSessionConfigOptionRequest) -> Result<Choice, Error> {
     let model = &open.engine.setup().model;
     let option = &*asked.config_id.0;

@@ -1,27 +1,27 @@
-//! [`PartialAnswers`]: the options of a question that accept a part of what a call would do to files, and the one that refuses
-//! it with a reason.
+//! [`PartialAnswers`]: the options of a question that accept a part of a call's changes to files, and the option that
+//! refuses it with a reason.
 //!
-//! The protocol knows no parts: each is an option of its own, which accepts it and nothing else.
+//! The protocol has no parts: each is a separate option, which accepts that part and nothing else.
 use super::sdk::{PermissionOption, PermissionOptionKind};
 use haft_core::{Accepted, Change, FileKind, changed::squash};
 use haft_engine::Recorded;
 use haft_present::parts::{Offer, accepted};
 
-/// With more hunks than this, files are offered as a whole only.
+/// Maximum hunks that are offered separately; with more, only whole files are.
 const MAX_HUNKS: usize = 8;
-/// With more files than this, no single one is offered: the list would be longer than the proposal.
+/// Maximum files that are offered separately; with more, the list would be longer than the proposal.
 const MAX_FILES: usize = 16;
 
-/// Picks a refusal whose reason the person says with the next prompt.
+/// The option that refuses; the user gives the reason with the next prompt.
 pub(super) const REFUSE_AND_SAY: &str = "no-because";
 
-/// Parts that can be accepted alone, in the order of their options.
+/// Parts that can be accepted separately, in the order of their options.
 #[derive(Default)]
 pub(super) struct PartialAnswers(Vec<(String, Accepted)>);
 
 impl PartialAnswers {
     /// The parts of these changes that the user can accept: each file if there are several, and each hunk of a file
-    /// with several, up to eight.
+    /// with several, up to [`MAX_HUNKS`].
     pub(super) fn of(session: &dyn Recorded, changes: &[Change]) -> Self {
         let changes: Vec<Change> =
             squash(changes).into_iter().filter(|change| !is_new_folder(change)).collect();
@@ -45,14 +45,14 @@ impl PartialAnswers {
         })
     }
 
-    /// What the option of this ID accepts; `None` if it is no part.
+    /// What the option with this ID accepts; `None` if it is not a part.
     pub(super) fn picked(&self, id: &str) -> Option<Accepted> {
         let place = id.strip_prefix("part-")?.parse::<usize>().ok()?;
         self.0.get(place).map(|(_, accepted)| accepted.clone())
     }
 }
 
-/// It comes with the files that are accepted in it.
+/// Whether the change creates a folder, which is accepted with the files in it.
 fn is_new_folder(change: &Change) -> bool {
     let is_folder = change.after.as_ref().is_some_and(|after| after.kind() == FileKind::Folder);
     change.before.is_none() && is_folder

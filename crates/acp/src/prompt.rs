@@ -1,4 +1,4 @@
-//! [`parts`]: turns a prompt from the editor into the parts of a message.
+//! [`parts`]: converts a prompt of the editor to the parts of a message.
 use super::{
     folder::Folder,
     sdk::{ContentBlock, EmbeddedResourceResource, Error, wrong},
@@ -6,8 +6,8 @@ use super::{
 use haft_core::{Part, picture::from_base64};
 use std::path::Path;
 
-/// Text with its links in place, then what was embedded, then pictures. A prompt that begins with `/` is what `meant`
-/// makes of it.
+/// Text with links at their places, then embedded contents, then pictures. A prompt that begins with `/` is expanded by
+/// `meant`.
 pub(super) fn parts(
     blocks: Vec<ContentBlock>,
     folder: &Folder,
@@ -57,14 +57,14 @@ pub(super) fn only_text(blocks: &[ContentBlock]) -> Option<String> {
     blocks.iter().map(text).collect()
 }
 
-/// `mime` is what the editor says of it, for the error alone.
+/// `mime`: the editor's media type, only used in the error.
 fn picture(mime: &str, data: String) -> Result<Part, Error> {
     from_base64(data)
         .map(Part::Image)
         .map_err(|why| wrong(format!("cannot show `{}` to a model: {why}", mime.escape_debug())))
 }
 
-/// `[@a.rs](src/a.rs)`
+/// Formats `[@a.rs](src/a.rs)`.
 fn mention(name: &str, uri: &str, folder: &Folder) -> String {
     format!("[@{name}]({})", named(uri, folder))
 }
@@ -75,13 +75,14 @@ fn quoted(name: &str, text: &str) -> String {
     format!("\n\n`{name}`:\n{fence}\n{text}{end}{fence}")
 }
 
-/// Backticks that are not in `text`.
+/// A fence with more backticks than any run in `text`.
 pub(super) fn fence(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     "`".repeat(longest.max(2) + 1)
 }
 
-/// A file of the workspace by its path in it, another one by its whole path, anything else by its address.
+/// The name of a file in the workspace: its relative path; of another file: its full path; of anything else: its
+/// address.
 fn named(uri: &str, folder: &Folder) -> String {
     let Some(path) = uri.strip_prefix("file://") else { return uri.to_owned() };
     let (path, place) =
@@ -91,7 +92,7 @@ fn named(uri: &str, folder: &Folder) -> String {
     format!("{}{place}", inside.unwrap_or(&path))
 }
 
-/// `%20` is a blank.
+/// Decodes percent-encoding: `%20` is a blank.
 fn unescaped(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();

@@ -24,7 +24,7 @@ pub(super) use agent_client_protocol::{
     },
 };
 
-/// The editor asked for something that cannot be done as it was asked.
+/// An error for an invalid request of the editor.
 pub(super) fn wrong(message: impl Into<String>) -> Error {
     worded(Error::invalid_params(), message)
 }
@@ -34,7 +34,7 @@ pub(super) fn failed(message: impl Into<String>) -> Error {
     worded(Error::internal_error(), message)
 }
 
-/// No session of this name can be had.
+/// The error for an unknown session.
 pub(super) fn unknown_session(id: &str) -> Error {
     let unknown: Error = schema::Error::session_not_found(id.to_owned()).into();
     let message =
@@ -42,7 +42,7 @@ pub(super) fn unknown_session(id: &str) -> Error {
     worded(unknown, message)
 }
 
-/// Replaces the message of `error`: editors show it to users.
+/// Replaces the message of `error`, which editors show to users.
 pub(super) fn worded(mut error: Error, message: impl Into<String>) -> Error {
     error.message = message.into();
     error

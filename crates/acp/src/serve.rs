@@ -1,4 +1,4 @@
-//! [`over_streams`]: answers the methods of the protocol.
+//! [`over_streams`]: serves the methods of the protocol.
 use super::{
     Settings, modes, options,
     sdk::{
@@ -18,8 +18,8 @@ use anyhow::Context;
 use std::{future::Future, io::ErrorKind, sync::Arc};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// Serves over these streams until `input` ends, the reader of `output` is gone, or `stop` is ready. Then it stops every session
-/// with all its processes. `is_taken` says whether the editor has read all that was written to `output`.
+/// Serves over these streams until `input` ends, the reader of `output` is gone, or `stop` completes. Then stops all
+/// sessions and their processes. `is_taken`: whether the editor has read all that was written to `output`.
 pub async fn over_streams(
     input: impl AsyncRead + Send,
     output: impl AsyncWrite + Send,
@@ -37,7 +37,7 @@ pub async fn over_streams(
     let served = tokio::select! {
         served = &mut serving => served,
         carried = &mut carrying => {
-            // The followers belong to `serving`, and have no editor left to write to.
+            // The followers belong to `serving`, and have no editor to write to anymore.
             drop(serving);
             host.end().await;
             return match carried {
@@ -50,7 +50,7 @@ pub async fn over_streams(
     served.map_err(|error| anyhow::anyhow!("{error}")).context("the connection broke")
 }
 
-/// Answers until the editor leaves or `stop` is ready.
+/// Serves until the editor disconnects or `stop` completes.
 async fn serve(
     host: Arc<Sessions>,
     channel: Channel,
@@ -68,7 +68,7 @@ async fn serve(
     agent.connect_with(channel, until).await
 }
 
-/// The methods that begin something.
+/// The methods that initialize the connection and open sessions.
 fn opening(host: Arc<Sessions>) -> Builder<Agent, impl HandleDispatchFrom<Client>> {
     let (meet, create, load, resume) = (host.clone(), host.clone(), host.clone(), host);
     Agent
@@ -153,7 +153,7 @@ fn working(
         )
 }
 
-/// What takes its time must not hold up other messages.
+/// Runs slow work separately, so that it does not block other messages.
 fn apart(
     connection: &ConnectionTo<Client>,
     work: impl Future<Output = Result<(), Error>> + Send + 'static,

@@ -26,32 +26,32 @@ use std::{
 };
 use tokio_util::task::TaskTracker;
 
-/// How long the last words may take, to an editor that no longer reads.
+/// Timeout for the last updates, if the editor does not read them.
 pub(super) const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// Everything of one connection.
+/// The state of one connection.
 pub(super) struct Sessions {
     settings: Settings,
     flow: Arc<Flow>,
-    /// What the editor can do; it says so once.
+    /// The editor's capabilities, which it sends once.
     can: OnceLock<ClientCapabilities>,
     open: Mutex<HashMap<String, Arc<OpenSession>>>,
     followers: TaskTracker,
 }
 
-/// How a session is opened again.
+/// How to reopen a session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Again {
-    /// The editor wants the conversation so far.
+    /// Send the conversation so far to the editor.
     Replayed,
-    /// The editor has the conversation.
+    /// Send nothing: the editor has the conversation.
     Silent,
 }
 
-/// An engine for a session that is not there yet.
+/// An engine for a session that does not exist yet.
 struct Made {
     engine: Engine,
-    /// The name of that session, for the editor's files.
+    /// The ID of that session, for the editor's files.
     name: Arc<OnceLock<SessionId>>,
     folder: Folder,
     servers: Vec<RequestedServer>,
@@ -64,7 +64,7 @@ impl Sessions {
         Self { settings, flow, can, open, followers }
     }
 
-    /// What the editor says it can do.
+    /// Stores the editor's capabilities.
     pub(super) fn meet(&self, can: ClientCapabilities) {
         let _it_said_so_before = self.can.set(can);
     }
@@ -74,13 +74,13 @@ impl Sessions {
         Editor { connection, flow: self.flow.clone(), files }
     }
 
-    /// The open session of this name.
+    /// The open session with this ID.
     pub(super) fn find(&self, id: &str) -> Result<Arc<OpenSession>, Error> {
         self.lock().get(id).cloned().ok_or_else(|| unknown_session(id))
     }
 
-    /// A new session in `cwd`. It is followed once `started` is called with it: until the editor knows its name,
-    /// nothing may be told of it.
+    /// Creates a session in `cwd`. It is followed once `started` is called: no updates may be sent before the editor
+    /// knows its ID.
     pub(super) async fn create(
         &self,
         connection: ConnectionTo<Client>,
@@ -92,14 +92,14 @@ impl Sessions {
         self.begin(made, |engine, agent| engine.create(agent))
     }
 
-    /// Tells what there is and follows.
+    /// Follows a new session.
     pub(super) fn started(&self, connection: ConnectionTo<Client>, open: &Arc<OpenSession>) {
         let teller = teller(open);
-        // The mode it begins with was told with its name.
+        // The initial mode was sent with the session's ID.
         self.follow(self.editor(connection), open.clone(), teller, next(&open.session));
     }
 
-    /// A session that exists, as it stands now.
+    /// Opens an existing session in its current state.
     pub(super) async fn load(
         &self,
         connection: ConnectionTo<Client>,
@@ -131,7 +131,7 @@ impl Sessions {
         Ok(open)
     }
 
-    /// Goes on in a session with another model or effort. Nothing is changed if that one cannot be used.
+    /// Continues a session with another model or effort. If that fails, nothing is changed.
     pub(super) async fn choose(
         &self,
         connection: ConnectionTo<Client>,
@@ -157,7 +157,8 @@ impl Sessions {
         Ok(options::of(&open))
     }
 
-    /// The whole name of a session that works in `cwd`. A name is never a path: only those that are there are found.
+    /// The entries of the session with this full ID, if it works in `cwd`. An ID is never taken as a path: only
+    /// existing sessions are found.
     fn check(&self, id: &str, cwd: &Path) -> Result<Vec<Arc<Entry>>, Error> {
         let found = self.settings.home.find(id).ok().filter(|found| found.0 == id);
         let entries =
@@ -183,8 +184,8 @@ impl Sessions {
         }
     }
 
-    /// An engine with the model of `choice`; if that cannot be used any more, with that of a new session, and the person who
-    /// runs Haft is told.
+    /// An engine with the model of `choice`; if that is unavailable, with the default model, and with a note to the
+    /// user.
     async fn engine(
         &self,
         connection: ConnectionTo<Client>,
@@ -255,7 +256,7 @@ impl Sessions {
         });
     }
 
-    /// The sessions there are, newest first.
+    /// All sessions, newest first.
     pub(super) fn list(&self, request: &ListSessionsRequest) -> ListSessionsResponse {
         let wanted = request.cwd.as_deref().map(|cwd| cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned()));
         let all = self.settings.home.list().into_iter().filter(|session| session.delegated_by.is_none());
@@ -272,7 +273,7 @@ impl Sessions {
         ListSessionsResponse::new(told.collect())
     }
 
-    /// Stops the session and forgets it; its journal stays.
+    /// Stops the session and removes it from the list; its journal is kept.
     pub(super) async fn close(&self, id: &str) -> Result<(), Error> {
         let open = self.lock().remove(id).ok_or_else(|| unknown_session(id))?;
         open.cancel();
@@ -280,7 +281,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Stops all sessions, and waits until the last word of them is told.
+    /// Stops all sessions, and waits until their last updates are sent.
     pub(super) async fn end(&self) {
         let all: Vec<_> = self.lock().drain().map(|(_, open)| open).collect();
         futures::future::join_all(all.iter().map(|open| open.engine.shut_down())).await;

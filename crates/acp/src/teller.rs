@@ -1,4 +1,4 @@
-//! [`Teller`]: translates a session's events into the protocol.
+//! [`Teller`]: translates a session's events to the protocol.
 use super::{
     calls::{self, Call, fenced},
     folder::Folder,
@@ -21,18 +21,18 @@ use std::{
     },
 };
 
-/// Maximum bytes of one piece of text.
+/// Maximum bytes of one chunk of text.
 const MAX_TEXT_BYTES: usize = 16_000;
 
-/// What was told of a session so far.
+/// The state of the translation of a session.
 pub(super) struct Teller {
     session: Session,
     engine: Engine,
     folder: Folder,
     timeline: Timeline,
-    /// How many replies there were; tells apart the calls of different rounds.
+    /// Number of replies so far, which distinguishes the calls of different rounds.
     round: usize,
-    /// How often the reply that is heard was begun anew.
+    /// Number of restarts of the current reply.
     attempt: usize,
     calls: HashMap<CallId, Call>,
 }
@@ -43,7 +43,7 @@ impl Teller {
         Self { session, engine, folder, timeline, round: 0, attempt: 0, calls: HashMap::new() }
     }
 
-    /// The conversation as it stands: what was undone is left out, but counted.
+    /// The current conversation: undone replies are left out, but counted.
     pub(super) fn replay(&mut self, entries: &[Arc<Entry>]) -> Vec<SessionUpdate> {
         let told: Vec<_> = active_path(entries).into_iter().map(|entry| entry.seq).collect();
         let mut updates = Vec::new();
@@ -53,9 +53,9 @@ impl Teller {
                 Fact::Prompted { parts, .. } if told.binary_search(&entry.seq).is_ok() => {
                     updates.extend(said(parts))
                 }
-                // What it took back is not told.
+                // A rewind of the conversation is not shown, since its undone part is left out.
                 Fact::Rewound { calls, .. } if calls.is_empty() => {}
-                // The mode that holds is told with the answer.
+                // The current mode is sent with the response.
                 Fact::ModeSet { .. } => {}
                 _ if told.binary_search(&entry.seq).is_ok() => updates.extend(self.fact(&entry.fact)),
                 _ => {}
@@ -64,12 +64,12 @@ impl Teller {
         updates
     }
 
-    /// The calls that have not ended, of a session in which nothing is at work.
+    /// Updates for the calls that have not ended, in a session without running work.
     pub(super) fn left(&self) -> impl Iterator<Item = SessionUpdate> {
         self.calls.values().map(|call| SessionUpdate::ToolCallUpdate(call.left()))
     }
 
-    /// Takes in what happens; texts that are heard are given by [`Teller::news`].
+    /// Applies a live update; live text is returned by [`Teller::news`].
     pub(super) fn live(&mut self, update: &Update) -> Vec<SessionUpdate> {
         let items = self.timeline.update(update);
         items.into_iter().flat_map(|item| self.item(item)).collect()
@@ -84,12 +84,12 @@ impl Teller {
         call.map(|call| SessionUpdate::ToolCallUpdate(call.output())).into_iter().collect()
     }
 
-    /// Whether [`Teller::news`] has any.
+    /// Whether [`Teller::news`] returns any.
     pub(super) fn has_news(&self) -> bool {
         self.timeline.has_news() || self.calls.values().any(|call| call.has_news)
     }
 
-    /// The call, where it is known.
+    /// The call, if it is known.
     pub(super) fn call(&self, call: &CallId) -> Option<&Call> {
         self.calls.get(call)
     }
@@ -147,13 +147,13 @@ impl Teller {
                 vec![SessionUpdate::CurrentModeUpdate(CurrentModeUpdate::new(mode.name()))]
             }
             Item::Ended { .. } => self.over(),
-            // An editor that shows no more than replies and calls leaves the person in the dark.
+            // Without these notes, an editor that only shows replies and calls would hide what happens.
             Item::Note(text) | Item::Aside { about: Aside::Task, text } => {
                 vec![notice(&format!("({text})"))]
             }
-            // These fail the request, which says why, or are shown with their call.
+            // These are in the error of the request, or are shown with their call.
             Item::Failure { .. } | Item::Aside { .. } | Item::Changed { .. } => Vec::new(),
-            // The protocol has no place for the reason of a refusal.
+            // The protocol has no field for the reason of a refusal.
             Item::Denied { reason } => vec![said_beside(&format!("the prompt was refused: {reason}"))],
             Item::Prompt { .. } | Item::Thinking(_) | Item::Reply(_) | Item::Rewound { .. } => Vec::new(),
             Item::Asked { .. } => Vec::new(),
@@ -183,7 +183,7 @@ impl Teller {
         updates
     }
 
-    /// A call that the model takes back; those of this reply only are known without arguments.
+    /// The update for a call that the model takes back. Only calls of the current reply have no arguments yet.
     fn drop(&mut self, id: &CallId) -> Option<SessionUpdate> {
         self.calls.get(id).filter(|call| call.arguments.is_null())?;
         self.calls.remove(id).map(|call| SessionUpdate::ToolCallUpdate(call.dropped()))
@@ -203,7 +203,7 @@ impl Teller {
         Some(update)
     }
 
-    /// The arguments may have been put right.
+    /// The updates for a call that starts, whose arguments may have been corrected.
     fn started(&mut self, id: &CallId, arguments: &Value) -> Vec<SessionUpdate> {
         let Some(call) = self.calls.get_mut(id) else { return Vec::new() };
         let mut updates = vec![SessionUpdate::ToolCallUpdate(call.started())];
@@ -214,16 +214,16 @@ impl Teller {
         updates
     }
 
-    /// Ends all calls that are still announced: after a turn, calls of a reply that was cut off never begin.
+    /// Ends all announced calls: after a turn, calls of a reply that was cut off never start.
     fn over(&mut self) -> Vec<SessionUpdate> {
         let mut updates = self.outputs();
         updates.extend(self.calls.drain().map(|(_, call)| SessionUpdate::ToolCallUpdate(call.dropped())));
-        // A reply that was cut off keeps its name to itself.
+        // A reply that was cut off does not share its message ID with the next one.
         self.attempt += 1;
         updates
     }
 
-    /// What running calls said and was not shown yet.
+    /// Output of running calls that was not shown yet.
     fn outputs(&mut self) -> Vec<SessionUpdate> {
         let calls = self.calls.values_mut().filter(|call| call.has_news);
         calls.map(|call| SessionUpdate::ToolCallUpdate(call.output())).collect()
@@ -233,7 +233,7 @@ impl Teller {
         format!("{}-{call}", self.round)
     }
 
-    /// A reply that replaces an abandoned one begins a message of its own.
+    /// A chunk of text. A reply that replaces an abandoned one begins a separate message.
     fn piece(&self, text: &str, is_anew: bool) -> ContentChunk {
         let gap = if is_anew { "\n\n" } else { "" };
         self.chunk(format!("{gap}{}", safe::text(text)))
@@ -245,21 +245,22 @@ impl Teller {
     }
 }
 
-/// Words of ours, as they stand, between replies.
+/// A message of Haft itself between replies, as plain text.
 pub(super) fn said_beside(words: &str) -> SessionUpdate {
     notice(&fenced(words))
 }
 
-/// A message of its own in Markdown. An editor that shows all messages as one finds an empty line before and after it.
+/// A separate message in Markdown. In an editor that shows all messages as one, it has an empty line before and after
+/// it.
 pub(super) fn notice(markdown: &str) -> SessionUpdate {
-    // No process gives one name twice, and a session is shown by one at a time.
+    // IDs are unique within a process, and only one process shows a session.
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let name = format!("notice-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
     let words = ContentBlock::Text(TextContent::new(format!("\n\n{markdown}\n\n")));
     SessionUpdate::AgentMessageChunk(ContentChunk::new(words).message_id(name.as_str()))
 }
 
-/// What a person said.
+/// A prompt of the user.
 fn said(parts: &[Part]) -> Vec<SessionUpdate> {
     let blocks = parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(ContentBlock::Text(TextContent::new(safe::text(text)))),

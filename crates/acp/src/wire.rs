@@ -19,16 +19,16 @@ use tokio::{
 /// Maximum updates that wait to be written; each has at most some ten thousand bytes of unrecorded text.
 const MAX_WAITING_UPDATES: usize = 64;
 
-/// A message longer than this, in bytes, is passed over: a prompt with some pictures has a tenth of it.
+/// Maximum bytes of a message; a longer one is skipped. A prompt with some pictures has a tenth of that.
 const MAX_MESSAGE_BYTES: u64 = 32 << 20;
 
-/// How long an answer waits until the output written before it is read.
+/// How long a response waits until the output written before it was read.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Bytes of memory that are kept from one message to the next.
+/// Maximum bytes of the buffer that are kept from one message to the next.
 const KEPT_BUFFER_BYTES: usize = 1 << 20;
 
-/// How many updates wait to be written. An editor that reads slowly must not fill our memory.
+/// Counts the updates that wait to be written, so that an editor that reads slowly does not exhaust the memory.
 #[derive(Default)]
 pub(super) struct Flow {
     waiting: AtomicUsize,
@@ -36,12 +36,12 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// Whether one more may be sent.
+    /// Whether another update may be sent.
     pub(super) fn has_room(&self) -> bool {
         self.waiting.load(SeqCst) < MAX_WAITING_UPDATES
     }
 
-    /// Waits until one more may be sent.
+    /// Waits until another update may be sent.
     pub(super) async fn room(&self) {
         loop {
             let written = self.written.notified();
@@ -57,15 +57,15 @@ impl Flow {
         self.waiting.fetch_add(1, SeqCst);
     }
 
-    /// Counts a message that was written, or that can no longer be written.
+    /// Counts a message that was written, or that cannot be written anymore.
     pub(super) fn is_written(&self) {
         self.waiting.fetch_sub(1, SeqCst);
         self.written.notify_waiters();
     }
 }
 
-/// Carries messages both ways. Ends when the library closes its end and all it said is written, or with the first
-/// write that fails; the end of `input` closes the library's input. `is_taken`: whether all that was written was read.
+/// Carries messages both ways. Ends when the library closes its end and all its output is written, or when a write
+/// fails; the end of `input` closes the library's input. `is_taken`: whether all output was read.
 pub(super) async fn carry(
     input: impl AsyncRead,
     output: impl AsyncWrite,
@@ -91,7 +91,7 @@ async fn read(input: impl AsyncRead, heard: UnboundedSender<TransportFrame>) -> 
     loop {
         line.clear();
         line.shrink_to(KEPT_BUFFER_BYTES);
-        // The end of the line counts as well.
+        // The line break counts, too.
         let bytes = (&mut input).take(MAX_MESSAGE_BYTES + 1).read_until(b'\n', &mut line).await?;
         if bytes == 0 {
             return Ok(());
@@ -113,7 +113,7 @@ async fn read(input: impl AsyncRead, heard: UnboundedSender<TransportFrame>) -> 
     }
 }
 
-/// Up to the end of the line, which is not kept.
+/// Skips input up to the end of the line.
 async fn pass_over(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()> {
     loop {
         let piece = input.fill_buf().await?;
@@ -125,7 +125,7 @@ async fn pass_over(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()> {
     }
 }
 
-/// Stands for a message that was passed over. The request that it answers is unknown.
+/// The response to a message that was skipped. The ID of its request is unknown.
 fn too_long() -> TransportFrame {
     let message = format!("a message of more than {} MB was passed over", MAX_MESSAGE_BYTES >> 20);
     TransportFrame::Malformed { raw: String::new(), error: worded(Error::invalid_request(), message) }
@@ -154,8 +154,8 @@ async fn write(
     Ok(())
 }
 
-/// The official library for JavaScript may hand out an answer before the updates in front of it, where it reads both at
-/// once: so an answer is not written before those were read. An editor that reads nothing is not waited for.
+/// Waits until the earlier output was read, at most [`DRAIN_TIMEOUT`]: the official library for JavaScript may deliver
+/// a response before the updates in front of it, if it reads both together.
 async fn taken(is_taken: fn() -> bool) {
     let begun = Instant::now();
     while !is_taken() && begun.elapsed() < DRAIN_TIMEOUT {
@@ -163,5 +163,5 @@ async fn taken(is_taken: fn() -> bool) {
     }
 }
 
-/// What [`Flow::sent`] counts.
+/// The method that [`Flow::sent`] counts.
 const UPDATE: &str = "session/update";

@@ -1,5 +1,5 @@
-//! [`Rehearsal`]: makes a call of a session again, in a view of the workspace as it would have been then. Its changes
-//! are never written to the workspace.
+//! [`Rehearsal`]: repeats a call of a session in a view of the workspace as it would have been at that time. The
+//! changes are never written to the workspace.
 use crate::{
     batch::run_calls,
     recorder::Recorder,
@@ -20,13 +20,13 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// What calls of a session are made again with.
+/// Repeats calls of a session, with these tools and settings.
 pub struct Rehearsal<'a> {
     /// The session.
     pub session: &'a SessionId,
     /// Absolute, links followed.
     pub workspace: &'a Path,
-    /// Where output lies that was too long for a result.
+    /// Folder for output that is too long for a result.
     pub artifacts: &'a Path,
     /// Other folders that calls may read.
     pub readable: &'a [PathBuf],
@@ -40,15 +40,15 @@ pub struct Rehearsal<'a> {
     pub tools: &'a Registry,
 }
 
-/// What came of a call that was made again.
+/// The result of a repeated call.
 pub(crate) struct Repeated {
     pub(crate) result: ToolResult,
-    /// Changes from the workspace as it is to what the view showed at the end; `None` if the call failed and its
-    /// changes were dropped.
+    /// Changes from the current workspace to the view at the end of the call; `None` if the call failed and its changes
+    /// were dropped.
     pub(crate) changes: Option<Vec<Change>>,
 }
 
-/// What a view had to say.
+/// What a view reported.
 #[derive(Default)]
 struct Seen {
     changes: Option<Vec<Change>>,
@@ -57,13 +57,13 @@ struct Seen {
 }
 
 impl<'a> Rehearsal<'a> {
-    /// Makes calls of `scope` again, with `tools`.
+    /// Returns a rehearsal for calls of `scope`, with `tools`.
     pub fn of(scope: &'a CallScope, tools: &'a Registry) -> Self {
         let CallScope { session, workspace, artifacts, readable, stage, access, rules, .. } = scope;
         Self { session, workspace, artifacts, readable, stage, access, rules, tools }
     }
 
-    /// Makes `call` again where the files that `shown` names are as after these changes.
+    /// Repeats `call` in a view that shows the changes `shown` as made.
     ///
     /// # Errors
     /// Fails if no such view can be opened.
@@ -78,7 +78,7 @@ impl<'a> Rehearsal<'a> {
         let folder = self.artifacts.with_file_name("made-again");
         let scope = self.scope(Arc::new(stage), &folder);
         let made = ToolCall::new(call.id.0.clone(), call.name.clone(), call.arguments.clone());
-        // It was allowed when it was made, and nothing of it leaves the view.
+        // The call was allowed when it was made, and its effects stay in the view.
         scope.interactions.set_typed(Some(made.id.clone()));
         let (recorder, message) = (Recorder::none(), call.reply.to_string());
         let round = Round {
@@ -113,7 +113,7 @@ impl<'a> Rehearsal<'a> {
     }
 }
 
-/// A stage whose views show other files than the workspace, and that settles nothing.
+/// A stage whose views show changed files, and that settles nothing.
 struct Rehearsed {
     inner: Arc<dyn Stage>,
     shown: Arc<[Change]>,
@@ -163,7 +163,7 @@ impl Stage for Rehearsed {
     }
 }
 
-/// A view that keeps what was done in it to itself.
+/// A view whose changes are not settled.
 struct RehearsedView {
     inner: Box<dyn View>,
     shown: Arc<[Change]>,
@@ -179,7 +179,7 @@ impl View for RehearsedView {
         self.inner.locate(path)
     }
 
-    /// Returns the changes of the call alone, and keeps all of them for the code that makes the call again.
+    /// Returns only the changes of the call, and keeps all changes for the code that repeats the call.
     fn changes(&self) -> io::Result<Vec<Change>> {
         let changes = self.inner.changes()?;
         let was_shown = |change: &Change| {

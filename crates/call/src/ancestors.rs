@@ -1,5 +1,5 @@
-//! [`Ancestors`]: the calls that delegated to a session. What the session does to files is in their journals before it
-//! is real: an undo there takes it back, and after a crash it is not done again.
+//! [`Ancestors`]: the calls that delegated to a session. The session's file changes are recorded in the journals of
+//! these calls before they are settled: an undo there reverts them, and after a crash they are not repeated.
 use crate::recorder::{Recorder, Unrecorded, WeakRecorder};
 use haft_core::{CallId, Change, Fact, SessionId, Tracking};
 use std::{iter, path::PathBuf, sync::Arc};
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 pub struct Ancestors {
     /// The call that delegated to the session.
     pub parent: Arc<ParentCall>,
-    /// Held by the session of the tree that settles.
+    /// Locked by the session of the tree that settles.
     pub settling: Arc<Mutex<()>>,
 }
 
@@ -29,11 +29,11 @@ pub struct ParentCall {
     pub ended: CancellationToken,
 }
 
-/// The calls above in whose journals a change was recorded. Their rounds do not end while this is held.
+/// The parent calls in whose journals a change was recorded. Their rounds do not end while this is held.
 pub(crate) struct RecordedAbove(Vec<(CallId, Recorder)>);
 
 impl RecordedAbove {
-    /// Records that these files were left as they were after all.
+    /// Records that these files were left unchanged after all.
     pub(crate) async fn unsettled(&self, paths: &[PathBuf]) {
         for (call, recorder) in &self.0 {
             let fact = Fact::Unsettled { call: call.clone(), paths: paths.to_vec() };
@@ -54,7 +54,7 @@ impl ParentCall {
         how: Tracking,
     ) -> Result<RecordedAbove, Unrecorded> {
         let calls = iter::successors(Some(self), |parent| parent.above.as_deref());
-        // All recorders are held before the first one records: all of them see the change, or none.
+        // All recorders are acquired before the first one records: either all journals get the change, or none.
         let held: Result<Vec<_>, _> = calls.map(Self::hold).collect();
         let above = RecordedAbove(held?);
         for (call, recorder) in &above.0 {

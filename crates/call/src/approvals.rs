@@ -1,4 +1,4 @@
-//! [`Interactions`] and [`Asker`]: what calls ask people, and what people have allowed for the session.
+//! [`Interactions`] and [`Asker`]: the questions of calls to the user, and what the user has allowed for the session.
 use crate::recorder::{Unrecorded, WeakRecorder};
 use futures::future::BoxFuture;
 use haft_core::{
@@ -13,7 +13,8 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// Open approvals and questions of a session, and what people have allowed for all of it. All clones are one.
+/// Open approvals and questions of a session, and what the user has allowed for the whole session. Clones share the
+/// same state.
 #[derive(Clone, Default)]
 pub struct Interactions(Arc<Mutex<State>>);
 
@@ -23,39 +24,40 @@ struct State {
     questions: HashMap<CallId, oneshot::Sender<Replied>>,
     waits: HashMap<CallId, Wait>,
     granted: HashSet<Effect>,
-    /// Parts of what calls would do to files, where a person accepts no more than these.
+    /// The accepted parts of the changes of calls, if the user accepts only a part.
     accepted: HashMap<CallId, Accepted>,
-    /// The call that a person has typed.
+    /// The call that the user has typed.
     typed: Option<CallId>,
-    /// The call whose changes a person is asked about in any case.
+    /// The call whose changes always need an approval.
     proposed: Option<CallId>,
     /// The call that sends an item of the outbox, and the ID of the item.
     sent: Option<(CallId, String)>,
     is_unattended: bool,
-    /// Whether questions are answered at once: no person is there.
+    /// Whether questions are answered at once, because no user can be asked.
     asks_nothing: bool,
 }
 
 /// A call that waits for an approval.
 struct WaitingApproval {
     sender: oneshot::Sender<Answered>,
-    /// Whether a session below asks by it.
+    /// Whether a child session asks through this call.
     is_below: bool,
 }
 
-/// What became of an answer.
+/// What happened to an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AnswerTaken {
-    /// The call waits for none.
+    /// The call does not wait for an answer.
     NotAsked,
-    /// It has its answer. What the model is to do instead is left for the session, unless a subagent asks: that one is told.
+    /// The call received the answer. The session must pass on the instruction for the model, unless a subagent asked
+    /// and received it itself.
     Taken {
-        /// What the model of this session is to do instead.
+        /// What the model of this session should do instead.
         because: Option<String>,
     },
 }
 
-/// How long a call has waited for a person.
+/// How long a call has waited for the user.
 #[derive(Default)]
 struct Wait {
     since: Option<Instant>,
@@ -69,14 +71,14 @@ impl Wait {
 }
 
 impl Interactions {
-    /// No person can be asked.
+    /// The interactions of a session in which no user can be asked.
     pub fn unattended() -> Self {
         let interactions = Self::default();
         interactions.0.lock().is_unattended = true;
         interactions
     }
 
-    /// Whether no person can be asked.
+    /// Whether no user can be asked.
     pub(crate) fn is_unattended(&self) -> bool {
         self.0.lock().is_unattended
     }
@@ -114,8 +116,8 @@ impl Interactions {
         }
     }
 
-    /// Answers the approval that `call` waits for with a yes to these parts of its changes. Returns false, and does nothing,
-    /// if it waits for none.
+    /// Answers the approval that `call` waits for by accepting these parts of its changes. Returns false, and does
+    /// nothing, if it waits for none.
     pub fn answer_in_part(&self, call: &CallId, accepted: Accepted, by: Option<String>) -> bool {
         {
             let mut state = self.0.lock();
@@ -134,34 +136,35 @@ impl Interactions {
         waiting.send(Replied { answer, by }).is_ok()
     }
 
-    /// Says which call a person has typed; `None` once it has ended.
+    /// Sets the call that the user has typed; `None` once it has ended.
     pub fn set_typed(&self, call: Option<CallId>) {
         self.0.lock().typed = call;
     }
 
-    /// Whether a person has typed `call`, and so has allowed it.
+    /// Whether the user has typed `call` and thereby allowed it.
     pub(crate) fn is_typed(&self, call: &CallId) -> bool {
         self.0.lock().typed.as_ref() == Some(call)
     }
 
-    /// How long a call that has ended waited for a person.
+    /// Returns how long a call that has ended waited for the user.
     pub(crate) fn waited(&self, call: &CallId) -> Duration {
         let mut wait = self.0.lock().waits.remove(call).unwrap_or_default();
         wait.end();
         wait.before
     }
 
-    /// Says of which call a person is asked about its changes, whatever the rules and the mode allow; `None` once it has ended.
+    /// Sets the call whose changes need an approval even if the rules and the mode allow them; `None` once it has
+    /// ended.
     pub fn set_proposed(&self, call: Option<CallId>) {
         self.0.lock().proposed = call;
     }
 
-    /// Whether a person is asked about the changes of `call` in any case.
+    /// Whether the changes of `call` always need an approval.
     pub(crate) fn is_proposed(&self, call: &CallId) -> bool {
         self.0.lock().proposed.as_ref() == Some(call)
     }
 
-    /// Says which call sends which item of the outbox; `None` once it has ended.
+    /// Sets the call that sends an outbox item, and the item's ID; `None` once it has ended.
     pub fn set_sent(&self, sent: Option<(CallId, String)>) {
         self.0.lock().sent = sent;
     }
@@ -205,8 +208,8 @@ impl Interactions {
         receiver
     }
 
-    /// Remembers what `answer` allows of the effects `asked` for the rest of the session: after "always" all of them, after
-    /// any yes the hosts that a confined command reaches.
+    /// Remembers which of the effects `asked` are allowed for the rest of the session: after "always" all of them;
+    /// after any approval the hosts that a confined command reaches.
     fn grant(&self, answer: Answer, asked: &[Effect]) {
         let is_confined =
             |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.confined);
@@ -237,26 +240,26 @@ impl State {
     }
 }
 
-/// What a call wants to do, and why a person must allow it. The fields are those of [`Fact::ApprovalAsked`].
+/// What a call wants to do, and why it needs an approval. The fields are those of [`Fact::ApprovalAsked`].
 #[derive(Clone, Debug)]
 pub struct ApprovalRequest {
     /// Why the policy asks.
     pub reason: String,
-    /// What the answer is about.
+    /// The effects that the answer applies to.
     pub effects: Vec<Effect>,
-    /// What the call has done in its view.
+    /// The changes of the call in its view.
     pub changes: Vec<Change>,
     /// Folders that the call has changed and that are shown as a summary.
     pub bulk: Vec<BulkFolder>,
-    /// What runs, if that is not the call as the model made it.
+    /// The call that runs, if it is not the call as the model made it.
     pub runs: Option<Box<ToolCall>>,
-    /// What `changes` would add to and remove from the errors and warnings of the workspace; `None` if unknown.
+    /// Errors and warnings of the workspace that `changes` would add and remove; `None` if unknown.
     pub diagnostics: Option<Box<DiagnosticsChange>>,
 }
 
 impl ApprovalRequest {
-    /// Whether a grant for the whole session does not cover this: it covers the contents of single files only, and neither
-    /// that one goes away nor that a link takes its place.
+    /// Whether a grant for the whole session does not cover this request: a grant covers only contents of single files,
+    /// not the removal of a file or its replacement by a link.
     fn exceeds_grants(&self) -> bool {
         let is_content = |change: &Change| match (&change.before, &change.after) {
             (_, Some(after)) if after.kind() == FileKind::Link => false,
@@ -279,7 +282,7 @@ pub struct Answered {
     pub answer: Answer,
     /// The user; `None` if the front-end knows no users.
     pub by: Option<String>,
-    /// What the model is to do instead.
+    /// What the model should do instead.
     pub because: Option<String>,
 }
 
@@ -292,13 +295,13 @@ impl From<Answer> for Answered {
 /// The answer to a question, and the user of a server who gave it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replied {
-    /// The answer; `None` if there is no person.
+    /// The answer; `None` if no user answered.
     pub answer: Option<String>,
     /// The user; `None` if the front-end knows no users.
     pub by: Option<String>,
 }
 
-/// What a person answered to a call that asks.
+/// The user's answer to a call that asks for approval.
 #[derive(Clone, Debug)]
 pub struct Approved {
     /// The answer.
@@ -307,8 +310,8 @@ pub struct Approved {
     pub accepted: Option<Accepted>,
 }
 
-/// Asks the person of a session in the name of one call, and records questions and answers. Calls of the session use it, and
-/// those of its subagents.
+/// Asks the user of a session on behalf of one call, and records questions and answers. Used by calls of the session
+/// and of its subagents.
 #[derive(Clone)]
 pub struct Asker {
     call: CallId,
@@ -318,14 +321,14 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// Asks in the name of `call`.
+    /// Returns an asker for `call`.
     pub fn new(call: CallId, interactions: Interactions, recorder: WeakRecorder) -> Self {
         Self { call, interactions, recorder }
     }
 
-    /// Asks for an approval and returns the answer. `must_be_granted`: no person is asked if these effects were allowed for
-    /// the whole session. If `elsewhere` has an answer first, that one is recorded (a no, if it was dropped) and `None`
-    /// returned.
+    /// Asks for an approval and returns the answer. `must_be_granted`: the user is not asked if these effects were
+    /// allowed for the whole session. If `elsewhere` yields an answer first, that answer is recorded (a denial if it
+    /// was dropped) and `None` is returned.
     ///
     /// # Errors
     /// Fails if the journal cannot be written.
@@ -363,8 +366,8 @@ impl Asker {
         Ok(is_ours.then_some(Approved { answered, accepted }))
     }
 
-    /// Asks a question and waits for the reply, or for `elsewhere`: then `None` is recorded as the answer, so that clients
-    /// close their prompt.
+    /// Asks a question and waits for the reply or for `elsewhere`. If `elsewhere` ends first, `None` is recorded as the
+    /// answer, so that clients close their prompt.
     pub async fn ask_unless(&self, question: Question, elsewhere: impl Future<Output = ()>) -> Replied {
         if self.interactions.asks_nothing() {
             return Replied::default();
@@ -402,8 +405,8 @@ impl Person for Asker {
     }
 }
 
-/// Guards an open question. Dropping it records the question as withdrawn, so that a late answer is not taken for the next
-/// one.
+/// Guards an open question. Dropping it records the question as withdrawn, so that a late answer does not count for the
+/// next question.
 struct WithdrawOnDrop<'a> {
     asker: &'a Asker,
     is_open: bool,

@@ -1,4 +1,4 @@
-//! [`ask`]: asks a provider for one reply, and makes its panics errors like others.
+//! [`ask`]: asks a provider for one reply, and turns its panics into errors.
 use crate::last_words;
 use futures::{FutureExt, StreamExt, future, stream, stream::BoxStream};
 use haft_core::{Delta, Provider, ProviderError, Reply, Request};
@@ -14,7 +14,7 @@ const LATE_USAGE: Duration = Duration::from_secs(1);
 /// What a provider streams.
 pub type Deltas = BoxStream<'static, Result<Delta, ProviderError>>;
 
-/// Asks `provider` for one reply. A panic of it is a fault of the provider.
+/// Asks `provider` for one reply. A panic becomes an error of the provider.
 pub fn ask(provider: &dyn Provider, request: Request) -> Deltas {
     let model = request.model.clone();
     match catch_unwind(AssertUnwindSafe(|| provider.stream(request))) {
@@ -26,7 +26,7 @@ pub fn ask(provider: &dyn Provider, request: Request) -> Deltas {
     }
 }
 
-/// Counts the tokens that a provider reports behind the end of `reply`: OpenAI's servers send them last.
+/// Adds the tokens that a provider reports after the end of `reply`: OpenAI's servers send them last.
 pub async fn add_late_usage(deltas: &mut Deltas, reply: &mut Reply) {
     let reading = async {
         while let Some(Ok(delta)) = deltas.next().await {

@@ -1,33 +1,33 @@
-//! [`Attempt`]: one of several sessions that try to reach the same goal, none of which sees the others.
+//! [`Attempt`]: one of several sessions that try to reach the same goal independently.
 use crate::stacked::StackedStage;
 use haft_core::{Budget, Goal, Part, SessionId, Usage};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// What one session is to try.
+/// The task of one attempt.
 pub struct Attempt {
     /// Number of the attempt, counted from 1. The turn itself is number 1.
     pub number: u32,
-    /// What it is to reach.
+    /// The goal to reach.
     pub goal: Goal,
-    /// What it is told.
+    /// The prompt of the attempt.
     pub prompt: Vec<Part>,
-    /// What it changes is here.
+    /// The stage with the changes of the attempt.
     pub stage: Arc<StackedStage>,
-    /// What it may spend, of what the turn may spend.
+    /// The attempt's part of the turn's budget.
     pub budget: Budget,
-    /// Ends it.
+    /// Ends the attempt.
     pub stop: CancellationToken,
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 #[derive(Debug)]
 pub struct Attempted {
     /// The session in which it was made.
     pub session: SessionId,
     /// Whether its journal shows that the goal is reached.
     pub is_reached: bool,
-    /// Why the goal is not reached: a sentence without its dot.
+    /// Why the goal is not reached: a sentence without its full stop.
     pub why: String,
     /// Tokens that it took.
     pub usage: Usage,

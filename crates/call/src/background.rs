@@ -1,4 +1,4 @@
-//! [`BackgroundCommands`]: work that outlives its call. It belongs to the session: when the session ends, so does the work.
+//! [`BackgroundCommands`]: the background tasks of a session. They outlive their calls and end with the session.
 use crate::errors::panicked;
 use futures::{FutureExt, future::BoxFuture};
 use haft_core::{
@@ -18,10 +18,10 @@ use std::{
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// Tasks that have ended whose output is kept.
+/// Maximum ended tasks whose output is kept.
 const MAX_ENDED_TASKS: usize = 32;
 
-/// Work that outlives its call. Dropping this ends the work.
+/// The background tasks of a session. Dropping this ends them.
 pub struct BackgroundCommands {
     tell: Arc<dyn Fn(Fact) + Send + Sync>,
     running: Mutex<JoinSet<()>>,
@@ -38,7 +38,7 @@ struct BackgroundCommand {
     output: TaskOutput,
     stop: CancellationToken,
     ended: CancellationToken,
-    /// The view that it works in, until what it changed there is settled.
+    /// The view that the task works in, until its changes there are settled.
     view: Option<Arc<dyn View>>,
 }
 
@@ -55,7 +55,7 @@ impl BackgroundCommands {
         }
     }
 
-    /// A call waits for the task that it starts, and has the result of that task.
+    /// Creates background tasks for calls that wait for the task that they start and return its result.
     pub fn awaited(render: Render) -> Self {
         let results = Arc::new(Mutex::new(HashMap::new()));
         let ended = results.clone();
@@ -67,14 +67,14 @@ impl BackgroundCommands {
         Self { awaited: Some(results), ..Self::new(tell, 1, render) }
     }
 
-    /// The result of the task that `result` says was started, if calls wait for their tasks.
+    /// Waits for the task that `result` names and returns its result, if calls wait for their tasks.
     pub(crate) async fn awaited_result(&self, result: &ToolResult) -> Option<ToolResult> {
         let (job, results) = (result.job.as_ref()?, self.awaited.as_ref()?);
         self.wait(job, Duration::MAX).await;
         results.lock().remove(job)
     }
 
-    /// Ends all tasks, and waits until nothing of them is alive.
+    /// Ends all tasks, and waits until all their processes have ended.
     pub async fn end(&self) {
         let mut running = std::mem::take(&mut *self.running.lock());
         running.shutdown().await;
@@ -101,7 +101,7 @@ impl BackgroundCommands {
         self.known.lock().iter_mut().find(|known| known.id == *job)?.view.take()
     }
 
-    /// Ends the tasks that work in `view`: their call is made again.
+    /// Ends the tasks that work in `view`, because their call is repeated.
     pub(crate) fn give_up(&self, view: &Arc<dyn View>) {
         let mut known = self.known.lock();
         let held =
@@ -128,7 +128,7 @@ impl BackgroundCommands {
         let (stopped, done) = (stop.clone(), ended.clone().drop_guard());
         let mut running = self.running.lock();
         while running.try_join_next().is_some() {}
-        // It is found by its name when it ends.
+        // The end of the task finds it by its ID.
         self.remember(BackgroundCommand { id: id.clone(), title, output, stop, ended, view });
         running.spawn(async move {
             let _done = done;

@@ -1,4 +1,5 @@
-//! Runs the calls of a reply. Adjacent calls that only read run side by side, all others one after the other.
+//! [`run_calls`]: runs the calls of a reply. Adjacent calls that only read run concurrently, all others one after the
+//! other.
 use crate::{
     checked::PreparedCall,
     diagnostics::ReplyChanges,
@@ -10,9 +11,9 @@ use futures::{StreamExt, stream};
 use haft_core::{Effect, Message, ToolCall, ToolError, ToolErrorKind, ToolResult, Tracking, Verdict};
 use std::{iter::Peekable, sync::Arc};
 
-/// More calls than this in one reply are answered, not run.
+/// Maximum calls of one reply that run; further calls get an error as their result.
 const MAX_CALLS: usize = 256;
-/// Calls that run at the same time.
+/// Maximum calls that run at the same time.
 const MAX_PARALLEL_CALLS: usize = 16;
 
 /// A call and its result.
@@ -38,7 +39,7 @@ pub async fn run_calls(round: &Round<'_>, calls: Vec<ToolCall>) -> Vec<Executed>
     let (reply, mut left) = (Arc::new(ReplyChanges::default()), calls.len());
     let mut calls = calls.into_iter().enumerate().peekable();
     while let Some(batch) = next_batch(round, &mut calls) {
-        // A call that only reads changes nothing for the others.
+        // Calls that only read need no order among themselves.
         let is_ordered = batch.len() > 1 && !batch.iter().all(|call| is_reader(round, call));
         let turns = Order::turns(batch.len()).map(|turn| is_ordered.then_some(turn));
         let last = left - 1;
@@ -67,26 +68,26 @@ fn too_many(call: ToolCall) -> PreparedCall {
     PreparedCall { call, checked: Err(error.hint("make fewer calls at a time")) }
 }
 
-/// The next calls that run side by side, in the model's order. Adjacent calls that only read share a batch. A command that
-/// works in a view and may change something there may be the last of them: it does not begin before those that may change
-/// what it reads, since it would have to be made again. Any other call has a batch of its own. So has the second of two
-/// equal calls: it may be answered with the first.
+/// Returns the next calls that run concurrently, in the model's order. Adjacent calls that only read share a batch. A
+/// command that works in a view and may change something there may be the last call of the batch: it does not begin
+/// before calls that may change what it reads, since it would have to be repeated. Any other call has a batch of its
+/// own. So has the second of two equal calls, because it may be answered with the result of the first.
 fn next_batch(
     round: &Round<'_>,
     calls: &mut Peekable<impl Iterator<Item = (usize, ToolCall)>>,
 ) -> Option<Vec<PreparedCall>> {
-    // As late as possible: what one call does to files may change where the paths of the next one lead.
+    // Prepared as late as possible: file changes of one call may change where the paths of the next call lead.
     let prepare = |place, call| {
         if place < MAX_CALLS { PreparedCall::new(round.scope, round.tools, call) } else { too_many(call) }
     };
     let (place, call) = calls.next()?;
     let mut batch = vec![prepare(place, call)];
-    // What works outside of a view is never made again, as a call in a view may be.
+    // A call outside of a view is never repeated, while a call in a view may be.
     let fits = |batch: &[PreparedCall]| {
         batch.iter().all(|call| is_reader(round, call))
             || batch.iter().all(|call| only_reads(call) || runs_in_view(round, call))
     };
-    // Most calls are alone, and nothing is judged for them here.
+    // Most calls are alone in their batch and are not judged here.
     while round.parallel
         && let Some((place, call)) = calls.peek().cloned()
         && batch.last().is_some_and(|call| changes_nothing(round, call))
@@ -110,7 +111,8 @@ fn is_new(call: &PreparedCall, batch: &[PreparedCall]) -> bool {
         .any(|other| other.call.name == call.call.name && other.call.arguments == call.call.arguments)
 }
 
-/// Whether nothing that it does is real or continues when it has ended, and no person is asked before it begins.
+/// Whether the call works only in its view, starts nothing that continues after its end, and begins without a question
+/// to the user.
 fn runs_in_view(round: &Round<'_>, call: &PreparedCall) -> bool {
     let lasts = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.lasting);
     call.checked.as_ref().is_ok_and(|checked| {
@@ -133,7 +135,7 @@ fn changes_nothing(round: &Round<'_>, call: &PreparedCall) -> bool {
     is_reader(round, call) || call.checked.as_ref().is_ok_and(|checked| only_reads(&checked.effects))
 }
 
-/// Whether it changes nothing for the others: a call that reads files, or one of a read-only tool that runs without a
+/// Whether the call cannot affect the others: it only reads files, or is of a read-only tool that runs without a
 /// question.
 fn is_reader(round: &Round<'_>, call: &PreparedCall) -> bool {
     only_reads(call)

@@ -1,4 +1,4 @@
-//! [`CheckedCall`]: a call whose tool was found, whose arguments fit, and whose paths are resolved.
+//! [`CheckedCall`]: a call whose tool was found, whose arguments are valid, and whose paths are resolved.
 use crate::{
     resolved::{Names, resolved},
     scope::CallScope,
@@ -21,7 +21,7 @@ impl PreparedCall {
     }
 }
 
-/// All that is known of a call before it runs.
+/// A call that passed all checks before it runs.
 pub(crate) struct CheckedCall {
     pub(crate) tool: Arc<dyn AnyTool>,
     pub(crate) arguments: Value,
@@ -49,7 +49,7 @@ impl CheckedCall {
         Ok(Self { effects, names, ..checked })
     }
 
-    /// What the call would touch at this moment. A link may lead elsewhere in the next one.
+    /// Computes the effects of the call anew, because a link may lead elsewhere later.
     pub(crate) fn effects_now(&self, scope: &CallScope) -> Result<(Vec<Effect>, Names), ToolError> {
         let effects = self.tool.effects(&self.arguments, &scope.workspace)?;
         Ok(resolved(effects, &*scope.stage, &scope.workspace))
@@ -64,7 +64,7 @@ impl CheckedCall {
         written.collect()
     }
 
-    /// The call with the tool's own names, as hooks and people see it.
+    /// The call with the tool's own names, for hooks and users.
     pub(crate) fn with_own_names(&self, call: &ToolCall) -> ToolCall {
         ToolCall::new(call.id.0.clone(), self.tool.spec().name.clone(), self.arguments.clone())
     }

@@ -1,4 +1,4 @@
-//! Makes the [`ToolContext`] of a call.
+//! [`CallRun`]'s [`ToolContext`]: what the tool gets from its call.
 use crate::{
     ancestors::ParentCall,
     approvals::Asker,
@@ -13,13 +13,13 @@ use std::sync::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Upper limit of a call's output that is shown while it runs, in bytes.
+/// Maximum bytes of a call's output that are shown while it runs.
 const MAX_LIVE_BYTES: usize = 1_000_000;
-/// Longest piece of output that is shown at once, in bytes. The whole of it reaches the model by the result.
+/// Maximum bytes of output in one update. The result for the model has the complete output.
 const MAX_CHUNK_BYTES: usize = 4_096;
 
 impl CallRun<'_> {
-    /// What the tool may know and do while it works in `view`.
+    /// Returns the context of the tool while it works in `view`.
     pub(crate) fn context(
         &self,
         view: &Arc<dyn View>,
@@ -49,7 +49,7 @@ impl CallRun<'_> {
         }
     }
 
-    /// Makes `attempt` in a session below that of the call, from its beginning to its end.
+    /// Runs the complete `attempt` in a child session of the call's session.
     ///
     /// # Errors
     /// Fails if no such session can be opened.
@@ -58,7 +58,7 @@ impl CallRun<'_> {
         scope.delegates.attempt(scope, attempt, self.as_parent(), self.asker()).await
     }
 
-    /// The call, as sessions below it know it.
+    /// The call as the parent of child sessions.
     fn as_parent(&self) -> ParentCall {
         ParentCall {
             call: self.call.id.clone(),
@@ -68,20 +68,20 @@ impl CallRun<'_> {
         }
     }
 
-    /// Asks the person in the name of this call.
+    /// Returns an asker that asks the user on behalf of this call.
     pub(crate) fn asker(&self) -> Asker {
         let round = self.round;
         Asker::new(self.call.id.clone(), round.scope.interactions.clone(), round.recorder.downgrade())
     }
 
-    /// Asks the model in the name of this call.
+    /// Returns a sampler that asks the model on behalf of this call.
     fn sampler(&self) -> CallSampler {
         let round = self.round;
         let (sampler, recorder) = (round.scope.sampler.clone(), round.recorder.downgrade());
         CallSampler { call: self.call.id.clone(), sampler, recorder }
     }
 
-    /// Keeps what the call prints, for the result of an interrupted one, and shows it.
+    /// Returns a function that shows the call's output, and keeps it for the result if the call is interrupted.
     fn on_progress(&self) -> Arc<dyn Fn(String) + Send + Sync> {
         let (recorder, call, output) =
             (self.round.recorder.downgrade(), self.call.id.clone(), self.output.clone());

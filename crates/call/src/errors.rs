@@ -3,7 +3,7 @@ use haft_core::{CommandRun, ToolError, ToolErrorKind, tool::background::Unread};
 use serde_json::json;
 use std::{any::Any, io, path::PathBuf};
 
-/// The user interrupted the call, which has printed this. There is no exit code, as after a timeout.
+/// The error of a call that the user interrupted, with the output so far. It has no exit code, like a timeout.
 pub(crate) fn interrupted_after(Unread { text, missing }: Unread) -> ToolError {
     let interrupted = ToolError::interrupted();
     if text.trim().is_empty() {
@@ -29,7 +29,7 @@ pub(crate) fn not_settled(error: io::Error, is_partly: bool) -> ToolError {
     ToolError::new(kind_of(&error), format!("{what}: {error}")).caused_by(error)
 }
 
-/// Whether the call named the wrong thing, has no permission for it, or the system failed.
+/// Whether the call named something wrong, has no permission, or the system failed.
 fn kind_of(error: &io::Error) -> ToolErrorKind {
     use io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied};
     match error.kind() {
@@ -39,7 +39,7 @@ fn kind_of(error: &io::Error) -> ToolErrorKind {
     }
 }
 
-/// Files were changed by another process before the call could write them.
+/// The error if another process changed files before the call could write them.
 pub fn conflict(paths: &[PathBuf]) -> ToolError {
     let paths = paths.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ");
     ToolError::new(ToolErrorKind::User, format!("not written, since it was changed meanwhile: {paths}"))

@@ -1,4 +1,4 @@
-//! Asks hooks before and after a call, and words what they add.
+//! [`HookedCall`]: asks hooks before and after a call, and formats what they add.
 use crate::{checked::CheckedCall, scope::CallScope};
 use haft_core::{HOOK_ASKS, HOOK_NOTE, Hooked, Moment, ToolCall, ToolError, ToolErrorKind, ToolResult, clip};
 use std::path::PathBuf;
@@ -7,18 +7,18 @@ use tokio_util::sync::CancellationToken;
 /// Maximum bytes that hooks may add at a time.
 const MAX_CONTEXT_BYTES: usize = 10_000;
 
-/// A call as hooks are told of it.
+/// A call, as hooks receive it.
 pub(crate) struct HookedCall {
     call: ToolCall,
     writes: Vec<PathBuf>,
 }
 
-/// What hooks said before a call that none of them denied.
+/// The answers of hooks before a call that none of them denied.
 #[derive(Default)]
 pub(crate) struct Heard {
-    /// What the model reads behind the result.
+    /// The note that follows the result for the model.
     pub(crate) note: String,
-    /// Why a person must approve the call.
+    /// Why the user must approve the call.
     pub(crate) ask: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl HookedCall {
         Ok(Heard { note: hook_note(context), ask })
     }
 
-    /// What the model reads behind `result`. Empty if the turn is interrupted meanwhile.
+    /// The note that follows `result` for the model. Empty if the turn is interrupted meanwhile.
     pub(crate) async fn after(
         &self,
         scope: &CallScope,
@@ -58,7 +58,8 @@ impl HookedCall {
     }
 }
 
-/// Marks what hooks added, so that the model does not take it for words of the tool or the person. Empty for nothing.
+/// Marks context of hooks as such, so that the model does not take it for text of the tool or the user. Empty if there
+/// is none.
 pub fn hook_note(context: Option<String>) -> String {
     let context = context.filter(|context| !context.trim().is_empty());
     context.map_or_else(String::new, |context| {

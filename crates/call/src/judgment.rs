@@ -1,6 +1,6 @@
-//! [`Judgment`]: what the policy says of a call, before it runs and about what it changed.
+//! [`Judgment`]: the policy's judgment of a call before it runs, and of its changes.
 //!
-//! Writing is judged separately from all other effects: if a call works in a private view, the person is asked once the
+//! Writing is judged separately from all other effects: if a call works in a private view, the user is asked once the
 //! changes can be shown.
 use crate::{
     approvals::{ApprovalRequest, Approved},
@@ -21,10 +21,10 @@ use std::{
     sync::Arc,
 };
 
-/// Why a person is asked about the changes of a proposed call that the policy allows.
+/// The reason of the question about a proposed call whose changes the policy allows.
 const PROPOSED: &str = "Haft proposes the change";
 
-/// What the policy says of a call before it runs.
+/// The policy's judgment of a call before it runs.
 pub(crate) struct Judgment {
     writes: Verdict,
     others: Verdict,
@@ -38,15 +38,15 @@ pub(crate) struct Judgment {
     reach: Reach,
     /// Whether it can change folders outside of its view.
     writes_elsewhere: bool,
-    /// Whether it is made for a plan: its commands have no network and change nothing outside of their views.
+    /// Whether the call is made in plan mode: its commands have no network and change nothing outside of their views.
     is_for_planning: bool,
     /// Whether a command that could be confined is not.
     pub(crate) is_unconfined: bool,
 }
 
 impl Judgment {
-    /// Judges the effects of a call, resolved and by the names that the call has for their files. The folders of the scope
-    /// itself may be read.
+    /// Judges the effects of a call by their resolved paths and by the paths as the call spells them. The folders of
+    /// the scope itself may be read.
     pub(crate) fn of(
         scope: &CallScope,
         call: &CallId,
@@ -84,24 +84,24 @@ impl Judgment {
         }
     }
 
-    /// The verdict before the call runs. A call that a person has typed is allowed.
+    /// The verdict before the call runs. A call that the user has typed is allowed.
     pub(crate) fn verdict(&self, scope: &CallScope, call: &ToolCall) -> Verdict {
         if scope.interactions.is_typed(&call.id) {
             return Verdict::Allow;
         }
-        // Without a person, what would be asked about is refused before it runs.
+        // If no user can be asked, a call that needs a question is refused before it runs.
         if self.will_ask(scope) {
             return self.others.clone();
         }
         self.writes.clone().and(self.others.clone())
     }
 
-    /// Whether a person is asked about its changes, as far as is known before it runs.
+    /// Whether the user is asked about the call's changes, as far as is known before it runs.
     pub(crate) fn will_ask(&self, scope: &CallScope) -> bool {
         self.asks_about_changes() && !scope.interactions.is_unattended()
     }
 
-    /// Whether a person can be asked once the changes are known: the call does nothing but to write files in a view.
+    /// Whether the user can be asked once the changes are known: the call only reads and writes files, in a view.
     pub(crate) fn can_ask_later(&self, scope: &CallScope, effects: &[Effect]) -> bool {
         let is_written = |effect: &Effect| matches!(effect, Effect::Write(_));
         let is_file = |effect: &Effect| matches!(effect, Effect::Read(_) | Effect::Write(_));
@@ -111,7 +111,8 @@ impl Judgment {
             && !scope.interactions.is_unattended()
     }
 
-    /// Whether more can happen than is recorded of files, so that the call must not run a second time by itself.
+    /// Whether the call may have effects beyond the recorded file changes, so that it must not be repeated
+    /// automatically.
     pub(crate) fn reaches_out(&self) -> bool {
         self.reach != Reach::Nothing || self.writes_elsewhere || self.leaves_files && !self.is_idempotent
     }
@@ -121,7 +122,7 @@ impl Judgment {
         if self.leaves_files { Tracking::Declared } else { self.how }
     }
 
-    /// What the processes of `call` may reach under `confinement`.
+    /// The access of the processes of `call` under `confinement`.
     pub(crate) fn access(
         &self,
         scope: &CallScope,
@@ -144,13 +145,13 @@ impl Judgment {
         }
     }
 
-    /// The `effects` that the verdict is about. An answer applies to these alone.
+    /// The `effects` that the verdict is about. An answer applies only to these.
     fn subject(&self, effects: &[Effect], network: &Network) -> Vec<Effect> {
         let is_subject = |effect: &Effect| !self.asks_about_changes() || !matches!(effect, Effect::Write(_));
         as_run(effects, self.how, network).filter(is_subject).collect()
     }
 
-    /// Whether a person is asked about writing once the changes are known.
+    /// Whether the user is asked about writing once the changes are known.
     fn asks_about_changes(&self) -> bool {
         match self.how {
             Tracking::Staged | Tracking::Declared => matches!(self.writes, Verdict::Ask { .. }),
@@ -159,12 +160,12 @@ impl Judgment {
     }
 }
 
-/// Whether a model makes the call for its plan.
+/// Whether the model makes the call in plan mode.
 pub(crate) fn is_for_planning(scope: &CallScope, call: &CallId) -> bool {
     scope.permission.mode() == Mode::Plan && !scope.interactions.is_typed(call)
 }
 
-/// `effect` on each other path by which the call names its file.
+/// Returns `effect` for each other path by which the call names its file.
 fn as_spelled(effect: &Effect, names: &Names, workspace: &Path) -> Vec<Effect> {
     let (found, of_path): (&PathBuf, fn(PathBuf) -> Effect) = match effect {
         Effect::Read(path) => (path, Effect::Read),
@@ -182,8 +183,8 @@ fn network_applies(effects: &[Effect], how: Tracking) -> bool {
     how == Tracking::Staged || effects.iter().any(lasts)
 }
 
-/// `effects` as they will really run: a command that could be confined is not if its call gets no view; one that is confined
-/// has the part of the network that all commands have.
+/// `effects` as they will actually run: a command runs unconfined if its call gets no view; a confined command has the
+/// network access that all commands have.
 fn as_run(effects: &[Effect], how: Tracking, network: &Network) -> impl Iterator<Item = Effect> {
     let applies = network_applies(effects, how);
     let given = if applies { network.unasked() } else { Reach::Nothing };
@@ -206,7 +207,7 @@ fn as_run(effects: &[Effect], how: Tracking, network: &Network) -> impl Iterator
     })
 }
 
-/// What a command in a view reaches: what all of them do, and what it asked for.
+/// The network access of a command in a view: the access of all commands, and what the command requested.
 fn reach(effects: &[Effect], how: Tracking, network: &Network) -> Reach {
     let has_all = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.network);
     if !network_applies(effects, how) {
@@ -223,7 +224,7 @@ fn reach(effects: &[Effect], how: Tracking, network: &Network) -> Reach {
     if hosts.is_empty() { Reach::Nothing } else { Reach::Hosts(hosts) }
 }
 
-/// Denies what the network settings rule out; no answer of a person can allow that.
+/// Denies what the network settings forbid; no answer of the user can allow it.
 fn refused(effects: &[Effect], how: Tracking, network: &Network) -> Verdict {
     let has_all = |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.network);
     let all = effects.iter().any(has_all).then_some(None);
@@ -247,7 +248,7 @@ pub(crate) fn readable(scope: &CallScope, effects: &[Effect]) -> Readable {
 }
 
 impl CallRun<'_> {
-    /// The policy denies the call, or would ask about it where no person can be asked.
+    /// The error if the policy denies the call, or would ask although no user can be asked.
     pub(crate) fn refused(&self, reason: String) -> ToolError {
         if self.round.scope.interactions.is_unattended() {
             return denied(format!("`{}` may not run here: {reason}", self.call.name));
@@ -255,7 +256,7 @@ impl CallRun<'_> {
         denied(reason)
     }
 
-    /// Asks a person before the call runs.
+    /// Asks the user before the call runs.
     pub(crate) async fn ask_to_run(
         &self,
         checked: &CheckedCall,
@@ -270,10 +271,10 @@ impl CallRun<'_> {
         let request = ApprovalRequest { reason, effects, changes, bulk, runs, diagnostics };
         let reason = request.reason.clone();
         if self.ask(request).await?.is_some() {
-            // There is nothing yet of which a part could be accepted.
+            // The call has no changes yet, so no part of them can be accepted.
             return Err(denied(format!("{reason}, and the user accepted only a part of it")).into());
         }
-        // A person takes time to answer, and what was shown must be what runs.
+        // The effects may have changed before the user answered: only what was shown may run.
         let (effects, _) = checked.effects_now(scope)?;
         if effects != checked.effects {
             let why = "not run: what it names leads elsewhere than when the person was asked";
@@ -286,8 +287,8 @@ impl CallRun<'_> {
         Ok(())
     }
 
-    /// Judges what the call did in its view, and asks a person if the policy says so. `runs` is what did it, if that is not a
-    /// call of the conversation. Returns the parts that the person accepts; `None` for all.
+    /// Judges the changes of the call in its view, and asks the user if the policy requires it. `runs` is the call that
+    /// made them, if it is not a call of the conversation. Returns the parts that the user accepts; `None` for all.
     pub(crate) async fn judge_changes(
         &self,
         changes: &[Change],

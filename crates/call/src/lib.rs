@@ -8,18 +8,18 @@
 //! | --- | --- |
 //! | `checked`, `resolved` | finds the tool, checks the arguments, resolves the paths of its effects |
 //! | `judgment`, `permission`, `roots` | asks the policy before the call runs, and about what it changed |
-//! | `approvals` | asks a person, remembers what was allowed for the session |
-//! | `sampling` | asks the model something in the name of a call, and records the answer |
-//! | `outbox` | queues what cannot be taken back, in a session that asks no person |
+//! | `approvals` | asks the user, remembers what was allowed for the session |
+//! | `sampling` | asks the model on behalf of a call, and records the answer |
+//! | `outbox` | queues calls whose effects cannot be undone, in a session that does not ask the user |
 //! | `batch`, `order` | decides which calls of a reply run side by side |
 //! | `round`, `run` | runs one call from the hooks to its recorded end |
 //! | `settle`, `ancestors` | records changes, in parent sessions too, and writes them to the workspace |
-//! | `undo`, `again`, `merge` | takes single calls back: which later ones depend on them, by making those again |
-//! | `attempts`, `stacked` | several sessions try to reach the same goal, each on files that no other one sees |
-//! | `background`, `task_changes` | work that outlives its call, and what it changed |
+//! | `undo`, `again`, `merge` | undoes single calls, and finds later calls that depend on them by repeating these |
+//! | `attempts`, `stacked` | several sessions try to reach the same goal, each in a stage of its own |
+//! | `background`, `task_changes` | background tasks, which outlive their calls, and their changes |
 //!
-//! It is a crate of its own so that nothing else can start a tool: who wants a call to happen needs a scope, and
-//! everything that a scope promises (the policy, the private view, the journal) holds for all of them.
+//! It is a crate of its own so that nothing else can start a tool: every call needs a scope, and the guarantees of a
+//! scope (the policy, the private view, the journal) hold for all calls.
 //!
 //! How it works inside: `README.md` of this crate.
 

@@ -1,11 +1,12 @@
-//! Tells the model about hard links of files that a call changed: a changed file becomes a file of its own.
+//! [`note`]: tells the model about hard links of files that a call changed. A changed file is separated from its other
+//! links.
 use haft_core::{Change, edit_notes};
 use std::{os::unix::fs::MetadataExt, path::Path};
 
-/// Files that are named; the rest are counted.
+/// Maximum files that the note names; it counts the rest.
 const MAX_NAMED_FILES: usize = 10;
 
-/// What the model reads about `changes`, which are not real yet. `None` if no file has another name.
+/// The note for the model about `changes`, which are not settled yet. `None` if no file has other hard links.
 pub(crate) fn note(changes: &[Change], workspace: &Path) -> Option<String> {
     let has_others = |change: &&Change| {
         let found = workspace.join(&change.path).symlink_metadata();
@@ -20,10 +21,10 @@ pub(crate) fn note(changes: &[Change], workspace: &Path) -> Option<String> {
     (!linked.is_empty()).then(|| format!("\n[{named}{more}{NOTE}"))
 }
 
-/// How the note ends.
+/// The end of the note.
 const NOTE: &str = ": now a file of its own; its other names (hard links) are as they were]";
 
-/// Returns `content` of a result without the note: in a copy of the workspace, no file has another name.
+/// Returns `content` of a result without the note: in a copy of the workspace, no file has other hard links.
 pub fn without_link_note(content: &str) -> String {
     let is_note = |line: &&str| line.starts_with('[') && line.ends_with(NOTE);
     edit_notes(content, |text| text.split('\n').filter(|line| !is_note(line)).collect::<Vec<_>>().join("\n"))

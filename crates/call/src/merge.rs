@@ -1,20 +1,20 @@
-//! [`merged`]: three states of a file become one, as a version control system merges them.
+//! [`merged`]: a three-way merge of states of a file, like that of a version control system.
 mod git_index;
 
 use diffy::{ConflictStyle, MergeOptions};
 use haft_core::{FileKind, FileState, Stage};
 use std::io;
 
-/// Two states of a file that come of the same one.
+/// Two states of a file, and their common base.
 #[derive(Clone, Copy)]
 pub(crate) struct Sides<'a> {
-    /// What both come of.
+    /// The common base.
     pub(crate) base: &'a Option<FileState>,
     pub(crate) ours: &'a Option<FileState>,
     pub(crate) theirs: &'a Option<FileState>,
 }
 
-/// What a merge came to.
+/// The result of a merge.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Merge {
     /// A state with the changes of both sides.
@@ -25,7 +25,7 @@ pub(crate) enum Merge {
     Conflict,
 }
 
-/// How the two sides are called between conflict markers.
+/// The names of the two sides in conflict markers.
 pub(crate) struct Labels<'a> {
     pub(crate) ours: &'a str,
     pub(crate) theirs: &'a str,
@@ -36,7 +36,7 @@ impl Labels<'static> {
     pub(crate) const NONE: Self = Labels { ours: "ours", theirs: "theirs" };
 }
 
-/// Merges two states of a file. New contents are kept by `stage`.
+/// Merges two states of a file. `stage` stores the contents.
 ///
 /// # Errors
 /// Fails if a content cannot be read or kept.
@@ -78,7 +78,7 @@ pub(crate) fn merged(stage: &dyn Stage, sides: Sides<'_>, labels: &Labels<'_>) -
     }
 }
 
-/// Whether both are the same, as far as it was recorded.
+/// Whether both states are the same, as far as they were recorded.
 pub(crate) fn is_same(one: &Option<FileState>, other: &Option<FileState>) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => one.matches(other) || other.matches(one),
@@ -86,7 +86,7 @@ pub(crate) fn is_same(one: &Option<FileState>, other: &Option<FileState>) -> boo
     }
 }
 
-/// The side that differs from what both come of; `None` if both do, each in its own way.
+/// The side that differs from the base; `None` if both differ from it and from each other.
 fn chosen<'a, T: PartialEq>(base: &T, ours: &'a T, theirs: &'a T) -> Option<&'a T> {
     match (ours == base, theirs == base) {
         (true, _) => Some(theirs),
@@ -95,7 +95,7 @@ fn chosen<'a, T: PartialEq>(base: &T, ours: &'a T, theirs: &'a T) -> Option<&'a 
     }
 }
 
-/// In place of the names that the library gives to the two sides.
+/// Replaces the library's names of the two sides by `labels`.
 fn labeled(text: &str, labels: &Labels<'_>) -> String {
     let line = |line: &str| match line.trim_end_matches(['\r', '\n']) {
         "<<<<<<< ours" => line.replace("ours", labels.ours),

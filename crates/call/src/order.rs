@@ -1,9 +1,9 @@
-//! [`Order`]: calls of one reply that run side by side, with the result of one after the other.
+//! [`Order`]: lets calls of one reply run concurrently with the same results as one after the other.
 //!
-//! Only calls begin side by side that are expected to change nothing, and as the last of them one that may (`batch.rs`). Each
-//! works in a view of the same state. A call that is done waits for those before it. If one of these has changed something
-//! after all (a program named `ls` that is another one), the call has seen a state that is gone, and is made again on the
-//! new one. Nothing that it did was real, so it happens once.
+//! Only calls that are expected to change nothing run concurrently, and as the last of them one that may change
+//! something (`batch.rs`). Each works in a view of the same state. A call that has finished waits for the calls before
+//! it. If one of these has changed something nevertheless (for example another program named `ls`), the call has seen
+//! an outdated state and is repeated with the new state. None of its effects left its view, so it takes effect once.
 use parking_lot::Mutex;
 use std::sync::{
     Arc,
@@ -20,13 +20,13 @@ pub(crate) struct Order {
 
 #[derive(Default)]
 struct State {
-    /// Whether each call has ended, by its place.
+    /// Whether each call has ended, by its position.
     ended: Vec<bool>,
     /// How many calls have changed files.
     changes: usize,
 }
 
-/// A call's place in its batch. Dropping it ends the call.
+/// A call's position in its batch. Dropping it marks the call as ended.
 pub(crate) struct Turn {
     order: Arc<Order>,
     place: usize,
@@ -71,8 +71,8 @@ impl Turn {
         given.filter(|_| self.sees() == seen)
     }
 
-    /// Says that the call is about to change files. It has changed them once it has ended: a call that begins in between has
-    /// seen a part of it.
+    /// Records that the call is about to change files. The changes are complete only when the call has ended: a call
+    /// that begins in between may have seen a part of them.
     pub(crate) fn changes(&self) {
         self.has_changed.store(true, Relaxed);
         self.order.state.lock().changes += 1;

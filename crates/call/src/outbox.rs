@@ -1,4 +1,5 @@
-//! [`CallRun::queue`]: in a session with an outbox, a call that cannot be taken back is queued, and the model is told so.
+//! [`CallRun::queue`]: queues a call whose effects cannot be undone, in a session with an outbox, and tells the model
+//! so.
 use crate::{
     checked::CheckedCall,
     round::{CallRun, Done, Stopped},

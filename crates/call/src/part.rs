@@ -1,25 +1,25 @@
-//! [`Part`]: what is left of the changes of a call of which a person accepts only some.
+//! [`Part`]: the accepted part of a call's changes.
 use haft_core::{
     Accepted, AcceptedFile, Change, ChangeKind, FileKind, FileState, Stage, ToolError, ToolErrorKind,
     accepted::{hunk_count, unified_diff, with_hunks},
 };
 use std::io;
 
-/// Lines of a diff that the model reads of what was not accepted.
+/// Maximum lines of the diff of rejected changes that the model reads.
 const MAX_DIFF_LINES: usize = 200;
 
-/// The accepted changes, and a note for the model about what is different from what it proposed.
+/// The accepted changes, and a note for the model about the differences from its proposal.
 pub(crate) struct Part {
     pub(crate) changes: Vec<Change>,
     pub(crate) note: String,
-    /// A diff from what was proposed to what the person made of it; empty if nothing was edited.
+    /// A diff from the proposal to the user's edited version; empty if the user edited nothing.
     pub(crate) edits: String,
 }
 
-/// Takes the accepted parts out of `changes`.
+/// Selects the accepted parts of `changes`.
 ///
 /// # Errors
-/// Fails if a part is named that is not there, or a content cannot be read or kept.
+/// Fails if `accepted` names a part that does not exist, or a content cannot be read or stored.
 pub(crate) fn take(stage: &dyn Stage, changes: &[Change], accepted: &Accepted) -> Result<Part, ToolError> {
     if let Some(file) =
         accepted.files.iter().find(|file| !changes.iter().any(|change| change.path == file.path))
@@ -52,7 +52,8 @@ pub(crate) fn take(stage: &dyn Stage, changes: &[Change], accepted: &Accepted) -
     Ok(Part { changes: kept, note, edits })
 }
 
-/// Whether `change` makes a folder that an accepted file is in: without it an undo would leave the folder.
+/// Whether `change` creates a folder that contains an accepted file: without this change, an undo would not remove the
+/// folder.
 fn is_new_folder_of(change: &Change, accepted: &Accepted) -> bool {
     let is_in_it = |file: &AcceptedFile| {
         let is_nothing = file.text.is_none() && file.hunks.as_deref() == Some(&[]);
@@ -62,8 +63,8 @@ fn is_new_folder_of(change: &Change, accepted: &Accepted) -> bool {
     change.before.is_none() && is_folder && accepted.files.iter().any(is_in_it)
 }
 
-/// Whether `change` can be made without what is not accepted: a file cannot be below a file that stays, and a folder is
-/// not gone as long as something in it stays.
+/// Whether `change` is possible without the rejected changes: no file can be below a file that stays, and no folder can
+/// be removed while something in it stays.
 fn is_possible(change: &Change, changes: &[Change], accepted: &Accepted) -> bool {
     let is_folder =
         |state: &Option<FileState>| state.as_ref().is_some_and(|state| state.kind() == FileKind::Folder);
@@ -80,7 +81,8 @@ fn is_possible(change: &Change, changes: &[Change], accepted: &Accepted) -> bool
     changes.iter().filter(needs).all(is_accepted)
 }
 
-/// A change with these hunks alone, and the change from there to what was proposed; `None` if that is nothing.
+/// Splits `change` into a change with only these hunks, and the remaining change from there to the proposal; `None` if
+/// nothing remains.
 fn split(stage: &dyn Stage, change: &Change, hunks: &[usize]) -> Result<(Change, Option<Change>), ToolError> {
     let path = change.path.display();
     let Some((before, after)) = texts(stage, change) else {
@@ -101,7 +103,8 @@ fn split(stage: &dyn Stage, change: &Change, hunks: &[usize]) -> Result<(Change,
     Ok((part, Some(Change { before: middle, ..change.clone() })))
 }
 
-/// The change to `text`, and the person's edit: from what was proposed to that. `None` for each that changes nothing.
+/// The change to `text`, and the user's edit, which is the change from the proposal to `text`. `None` for a change that
+/// changes nothing.
 fn replace(
     stage: &dyn Stage,
     change: &Change,
@@ -122,7 +125,7 @@ fn replace(
     Ok((Some(part).filter(differs), Some(edit).filter(differs)))
 }
 
-/// The text behind the result if the person edited files: a diff from what was proposed to what was written.
+/// The note after the result if the user edited files: a diff from the proposal to the written files.
 fn edit_note(edits: &str) -> String {
     if edits.is_empty() {
         return String::new();
@@ -133,7 +136,7 @@ fn edit_note(edits: &str) -> String {
     )
 }
 
-/// The text behind the error if the files could not be written: the model can propose the person's text anew.
+/// The note after the error if the files could not be written: the model can propose the user's text again.
 pub(crate) fn unwritten_edits(edits: &str) -> String {
     if edits.is_empty() {
         return String::new();
@@ -143,7 +146,7 @@ pub(crate) fn unwritten_edits(edits: &str) -> String {
     )
 }
 
-/// The text behind the result if something was not accepted: the files that were changed, and a diff of what was not.
+/// The note after the result if something was rejected: the changed files, and a diff of the rejected changes.
 /// `is_part`: the note is written even if the whole proposal was accepted.
 fn part_note(stage: &dyn Stage, kept: &[Change], left_out: &[Change], is_part: bool) -> String {
     if left_out.is_empty() && !is_part {
@@ -186,7 +189,7 @@ fn shown(stage: &dyn Stage, change: &Change) -> String {
     }
 }
 
-/// Before and after; `None` if one of them is no file or not text.
+/// The texts before and after; `None` if one of them is not a file or not text.
 fn texts(stage: &dyn Stage, change: &Change) -> Option<(String, String)> {
     let text = |state: &Option<FileState>| match state {
         None => Some(String::new()),

@@ -1,5 +1,5 @@
-//! [`Permission`]: what runs unasked in a session: the rules, a mode that a person may change up to a ceiling, and folders
-//! that a person adds to the workspace.
+//! [`Permission`]: the policy of a session: the rules, a mode that the user may change up to a ceiling, and folders
+//! that the user adds to the workspace.
 use crate::roots::Root;
 use haft_core::{
     Change, Effect, Entry, Fact, FollowedLink, Links, Mode, Policy, Readable, Tracking, Verdict, outbox,
@@ -17,23 +17,23 @@ use std::{
     },
 };
 
-/// The policy of one session. All clones are one.
+/// The policy of one session. Clones share the same state.
 #[derive(Clone)]
 pub struct Permission {
     policy: Arc<RwLock<Policy>>,
-    /// What the engine and the agent allow.
+    /// The most permissive mode that the engine and the agent allow.
     ceiling: Mode,
     /// The folders that were added to the workspace.
     roots: Arc<RwLock<Vec<Root>>>,
-    /// Whether no person is asked, and what cannot be taken back is queued.
+    /// Whether the user is never asked, and calls whose effects cannot be undone are queued.
     has_outbox: Arc<AtomicBool>,
     /// The permission of the parent session, which is an upper limit at any moment.
     above: Option<Arc<Permission>>,
 }
 
 impl Permission {
-    /// `begin` applies until a person chooses a mode in this session, which applies up to `ceiling`. An undo takes no choice
-    /// back: it is about the work, not about permissions.
+    /// `begin` applies until the user chooses a mode in this session, which applies up to `ceiling`. An undo does not
+    /// revert this choice: it affects the work, not permissions.
     pub fn new(begin: Policy, ceiling: Mode, entries: &[Arc<Entry>]) -> Self {
         let chosen = entries.iter().rev().find_map(|entry| match entry.fact {
             Fact::ModeSet { mode } => Some(mode),
@@ -55,7 +55,7 @@ impl Permission {
         Self { above: above.map(Arc::new), ..self }
     }
 
-    /// The widest mode that can be set.
+    /// The most permissive mode that can be set.
     pub fn ceiling(&self) -> Mode {
         self.above.as_ref().map_or(self.ceiling, |above| self.ceiling.min(above.ceiling()))
     }
@@ -66,15 +66,15 @@ impl Permission {
         self.above.as_ref().map_or(own, |above| own.min(above.mode()))
     }
 
-    /// Sets `mode`, or the ceiling if that is less, and returns what was set.
+    /// Sets `mode`, or the ceiling if that is stricter, and returns the mode that was set.
     pub fn set(&self, mode: Mode) -> Mode {
         let mode = mode.min(self.ceiling());
         self.policy.write().mode = mode;
         mode
     }
 
-    /// Judges what is below `root`, an absolute path without links, as the workspace from here on. Returns whether it
-    /// was not so before.
+    /// Judges files below `root`, an absolute path without links, like those of the workspace from here on. Returns
+    /// whether `root` was added; it may have been there before.
     pub fn add_root(&self, root: &Path) -> bool {
         let is_new = !self.roots().iter().any(|known| root.starts_with(&known.folder));
         if is_new {
@@ -88,7 +88,7 @@ impl Permission {
         self.has_outbox.store(true, Relaxed);
     }
 
-    /// Whether the session, or one above, queues what cannot be taken back.
+    /// Whether the session, or one above it, queues calls whose effects cannot be undone.
     pub fn has_outbox(&self) -> bool {
         self.has_outbox.load(Relaxed) || self.above.as_ref().is_some_and(|above| above.has_outbox())
     }
@@ -141,7 +141,7 @@ impl Permission {
         how: Tracking,
         workspace: &Path,
     ) -> Verdict {
-        // Thousands of paths are in the same folders.
+        // Cached, because thousands of paths may be in the same folders.
         let known = RefCell::new(HashMap::<PathBuf, bool>::new());
         let is_repository = |folder: &Path| {
             let looked = known.borrow().get(folder).copied();
@@ -161,10 +161,10 @@ impl Permission {
         Readable::new(&policy, workspace, effects, own)
     }
 
-    /// The rules, with the mode of this moment; in a session with an outbox, that of its edits.
+    /// The rules, with the mode of this moment; in a session with an outbox, the mode for its edits.
     pub fn policy(&self) -> Policy {
         let mode = self.mode();
-        // What only touches the workspace can be taken back.
+        // Effects that only touch the workspace can be undone.
         let has_edits = self.has_outbox() && matches!(mode, Mode::Ask | Mode::Full);
         let mode = if has_edits { Mode::AcceptEdits } else { mode };
         let mut policy = Policy { mode, ..self.policy.read().clone() };
@@ -182,10 +182,11 @@ pub fn through_links(policy: Policy, effects: &[Effect], workspace: &Path) -> Po
     policy.through_links(effects, workspace, Links { follow: &follow, below: &links_below })
 }
 
-/// Longer chains of links are not followed, as by the kernel (path_resolution(7)).
+/// Maximum links in a chain that are followed, as in the kernel (path_resolution(7)).
 const MAX_LINKS: usize = 40;
 
-/// Each link that following `path` below `folder` passes through, and where it ends. `folder` must lead through no link.
+/// Follows `path` below `folder`: returns each link that it passes through, and last the path where it ends. `folder`
+/// must lead through no link.
 fn follow(folder: &Path, path: &Path) -> Vec<PathBuf> {
     let parts = |path: &Path| path.components().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
     let (mut at, mut passed) = (folder.to_owned(), Vec::new());
@@ -195,7 +196,7 @@ fn follow(folder: &Path, path: &Path) -> Vec<PathBuf> {
             at.pop();
             continue;
         }
-        // An absolute part begins anew.
+        // `join` replaces the path if `part` is absolute.
         let next = at.join(&part);
         match fs::read_link(&next) {
             Ok(target) if passed.len() < MAX_LINKS => {
@@ -217,7 +218,7 @@ fn follow_from_root(link: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// Links of a larger folder are looked for among this many of its files.
+/// Maximum files of a folder that are searched for links.
 const MAX_FILES_LOOKED_AT: usize = 10_000;
 
 /// The links below `folder`, also below folders that they lead to.
@@ -235,7 +236,7 @@ fn links_below(folder: &Path) -> Vec<FollowedLink> {
                 Ok(kind) if kind.is_dir() && seen.insert(path.clone()) => folders.push(path),
                 Ok(kind) if kind.is_symlink() => {
                     let places = follow_from_root(&path);
-                    // What the folder is in is not below it.
+                    // Do not follow links to a parent of the folder.
                     let end = places.last().filter(|end| end.is_dir() && !folder.starts_with(end));
                     if end.is_some_and(|end| seen.insert(end.clone())) {
                         folders.push(path.clone());
@@ -249,8 +250,8 @@ fn links_below(folder: &Path) -> Vec<FollowedLink> {
     links
 }
 
-/// Whether `folder` is a git repository's own, whatever its name: a bare one, or one that lies apart from its files
-/// (gitrepository-layout(5)).
+/// Whether `folder` is the `.git` folder of a repository, whatever its name: a bare repository, or one separate from
+/// its working tree (gitrepository-layout(5)).
 pub fn is_repository(folder: &Path) -> bool {
     let has = |name: &str| fs::symlink_metadata(folder.join(name)).is_ok();
     has("HEAD") && (has("commondir") || (has("objects") && has("refs")))

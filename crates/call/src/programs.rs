@@ -1,4 +1,4 @@
-//! [`Programs`]: the files that a command runs, as they are when a person is asked to approve it.
+//! [`Programs`]: the files that a command runs, in their state when the user is asked to approve the command.
 use haft_core::Effect;
 use std::{
     collections::HashSet,
@@ -6,13 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Programs that run the files named as arguments.
+/// Programs that run files named in their arguments.
 const INTERPRETERS: [&str; 16] = [
     ".", "source", "sh", "bash", "dash", "zsh", "ksh", "fish", "python", "python3", "node", "deno", "bun",
     "ruby", "perl", "php",
 ];
 
-/// Files whose lines are run by programs that are given only the name of a task.
+/// Files with commands that other programs run by the name of a task.
 const TASK_FILES: [&str; 8] = [
     "package.json",
     "Makefile",
@@ -24,13 +24,13 @@ const TASK_FILES: [&str; 8] = [
     "Taskfile.yml",
 ];
 
-/// Maximum folders besides the command's own in which its programs are looked for.
+/// Maximum folders, besides the command's own, that are searched for its programs.
 const MAX_FOLDERS: usize = 16;
 
-/// Maximum words that are looked at: no command that a person reads has more.
+/// Maximum words of a command that are checked: no command that a user can review has more.
 const MAX_WORDS: usize = 1_000;
 
-/// The files that commands run: where each lies, and its state, which a replaced or changed file does not have.
+/// The files that commands run: the path and the state of each. A replaced or changed file has another state.
 pub(crate) struct Programs(Vec<(PathBuf, Option<State>)>);
 
 type State = (u64, u64, u64, [(i64, i64); 2]);
@@ -45,7 +45,7 @@ impl Programs {
         let found = commands.flat_map(|execution| {
             let folder = workspace.join(&execution.folder);
             let words: Vec<&str> = words(&execution.command).take(MAX_WORDS).collect();
-            // The folder itself, and those that the line names: it may go there.
+            // The folder itself, and the folders that the line names, because it may change to them.
             let is_folder = |path: &PathBuf| path.is_dir() && *path != folder;
             let below = words.iter().map(|word| folder.join(word)).filter(is_folder).take(MAX_FOLDERS);
             let folders: Vec<PathBuf> = [folder.clone()].into_iter().chain(below).collect();
@@ -77,7 +77,7 @@ impl Programs {
     }
 }
 
-/// Splits roughly as a shell does: an extra word only costs a look.
+/// Splits roughly like a shell: an extra word only costs an additional check.
 fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|letter: char| letter.is_whitespace() || ";&|<>()`\"'=:".contains(letter))
         .filter(|word| !word.is_empty())

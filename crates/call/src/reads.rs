@@ -1,4 +1,5 @@
-//! [`ReadTracker`]: which content of which file the model has read, so that nothing is overwritten that it does not know.
+//! [`ReadTracker`]: tracks which content of each file the model has read, so that a call does not overwrite content
+//! that the model does not know.
 use crate::rules::Unread;
 use haft_core::{
     Change, Effect, Entry, Fact, FileRead, Fingerprint, Hash, ToolError, ToolErrorKind, Tracking,
@@ -14,17 +15,18 @@ use std::{
     sync::Arc,
 };
 
-/// A longer file is known by its stamp: hashing it would take longer than reading a part of it.
+/// Maximum bytes of a file that is hashed. Longer files are identified by their stamp, because hashing would take
+/// longer than reading a part.
 const MAX_HASHED_BYTES: u64 = 8 << 20;
 
-/// Tells two states of a file apart without reading it.
+/// Identifies a state of a file without reading its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     inode: u64,
     bytes: u64,
     /// When its content was changed, in nanoseconds since 1970-01-01 UTC. Programs can set it.
     modified: i64,
-    /// When anything of it was changed, in the same unit. No program can set it.
+    /// When its inode was changed, in the same unit. No program can set it.
     changed: i64,
 }
 
@@ -44,10 +46,10 @@ impl Known {
         (read.path, Self::Fingerprint { print: read.print, bytes: Some(read.bytes) })
     }
 
-    /// Whether the file still is what the model has read. May read all of it.
+    /// Whether the file still has the content that the model has read. May read the whole file.
     fn is(&self, path: &Path, now: Option<Stamp>) -> bool {
         match (self, now) {
-            // If there is no file, none is overwritten.
+            // A missing file cannot be overwritten.
             (_, None) => true,
             (Self::Missing, Some(_)) => false,
             (Self::Fingerprint { bytes: Some(bytes), .. }, Some(now)) if *bytes != now.bytes => false,
@@ -55,7 +57,7 @@ impl Known {
                 hash(path).is_ok_and(|hash| hash == *known)
             }
             (Self::Fingerprint { print, .. }, Some(now)) => *print == now.print(),
-            // The journal's clock has no parts of a millisecond.
+            // The times in the journal are in whole milliseconds.
             (Self::At(time), Some(now)) => {
                 i128::from(now.modified.max(now.changed)) < (i128::from(*time) + 1) * 1_000_000
             }
@@ -63,7 +65,7 @@ impl Known {
     }
 }
 
-/// What the model has read of files, by real path. All clones are one.
+/// What the model has read of files, by real path. Clones share the same state.
 #[derive(Clone, Default)]
 pub struct ReadTracker(Arc<Mutex<HashMap<PathBuf, Known>>>);
 
@@ -74,7 +76,8 @@ pub(crate) struct ReadSnapshot {
 }
 
 impl ReadSnapshot {
-    /// Call before the tool runs, and [`ReadTracker::keep`] once it has succeeded.
+    /// Takes a snapshot of the files. Call it before the tool runs, and [`ReadTracker::keep`] once the tool has
+    /// succeeded.
     pub(crate) fn of(effects: &[Effect]) -> Self {
         let read = effects.iter().filter_map(|effect| match effect {
             Effect::Read(path) => Some((path.clone(), stamp(path))),
@@ -88,7 +91,7 @@ impl ReadSnapshot {
         self.stamps.iter().filter_map(|(path, stamp)| Some((path.clone(), (*stamp)?))).collect()
     }
 
-    /// Hashes them. Call it before the call runs: what changes while it runs is unknown to the model.
+    /// Hashes the files. Must run before the call: changes during the call are unknown to the model.
     pub(crate) async fn hashed(mut self) -> Self {
         let files = self.files();
         if !files.is_empty() {
@@ -117,8 +120,8 @@ fn read(path: PathBuf, stamp: Stamp) -> Option<FileRead> {
 }
 
 impl ReadTracker {
-    /// What the calls of a journal of `workspace` have read and written. `effects` tells what a call of an older journal
-    /// touched.
+    /// Restores from a journal of `workspace` what its calls have read and written. `effects` returns the effects of a
+    /// call in an older journal.
     pub fn replay<'a>(
         entries: impl IntoIterator<Item = &'a Entry>,
         workspace: &Path,
@@ -130,7 +133,7 @@ impl ReadTracker {
                 Fact::ToolStarted { call, name, arguments, reads, .. } => {
                     begun.insert(&call.0, Begun { name, arguments, reads, written: Vec::new() });
                 }
-                // The model has not seen what a command wrote.
+                // Files that a command wrote do not count as read by the model.
                 Fact::Staged { call, changes, how: Tracking::Declared, .. } => {
                     if let Some(begun) = begun.get_mut(call.0.as_str()) {
                         begun.written.extend(changes);
@@ -183,7 +186,7 @@ impl ReadTracker {
         self.0.lock().extend(known);
     }
 
-    /// Refuses to write a file that the model has not read, or that was changed since it did. `quotes`: see
+    /// Refuses to write a file that the model has not read, or that has changed since. `quotes`: see
     /// [`haft_core::Tool::QUOTES_FILES`].
     pub(crate) async fn check(
         &self,
@@ -203,7 +206,7 @@ impl ReadTracker {
             }
         }
         if known.is_empty() {
-            // Without waiting, so that calls of a reply that only read reach what follows in their order.
+            // Returns without waiting, so that calls that only read reach the next step in their order.
             return Ok(());
         }
         let changed = move || known.into_iter().find(|(path, known)| !known.is(path, stamp(path)));
@@ -260,7 +263,7 @@ impl Stamp {
     }
 }
 
-/// Opens without blocking: a pipe that came in its place would be waited for.
+/// Opens without blocking: a pipe in place of the file would block.
 fn hash(path: &Path) -> io::Result<Hash> {
     let file =
         fs::File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;

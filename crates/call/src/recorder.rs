@@ -1,8 +1,8 @@
-//! [`Recorder`]: takes what running calls have to say to the journal, in the order in which it happened.
+//! [`Recorder`]: sends facts and updates of running calls to the journal, in the order in which they happened.
 use haft_core::{Fact, Update};
 use tokio::sync::{mpsc, oneshot};
 
-/// Upper limit of facts that wait for the journal. Live output beyond it is dropped.
+/// Maximum number of messages that wait for the journal. Live output beyond it is dropped.
 const MAX_WAITING_FACTS: usize = 256;
 
 /// A message of a running call. One channel carries all of them, so that they are recorded and shown in order.
@@ -13,14 +13,14 @@ pub enum Recording {
         fact: Box<Fact>,
         /// Whether it must survive a power cut.
         durable: bool,
-        /// Answered once it is recorded.
+        /// Signaled once the fact is recorded.
         recorded: oneshot::Sender<()>,
     },
     /// An update that is shown and not recorded.
     Live(Update),
 }
 
-/// Takes what running calls have to say to the journal of their session.
+/// Sends facts and updates of running calls to the journal of their session.
 #[derive(Clone)]
 pub struct Recorder(Option<mpsc::Sender<Recording>>);
 
@@ -38,23 +38,23 @@ impl WeakRecorder {
     }
 }
 
-/// The journal could not be written: nothing more may happen.
+/// The error if the journal could not be written. Nothing more may happen then.
 #[derive(Debug)]
 pub struct Unrecorded;
 
 impl Recorder {
-    /// A recorder for the calls of a round, and the end at which the session takes what they say.
+    /// Creates a recorder for the calls of a round, and the receiver for the session.
     pub fn channel() -> (Self, mpsc::Receiver<Recording>) {
         let (sender, recordings) = mpsc::channel(MAX_WAITING_FACTS);
         (Self(Some(sender)), recordings)
     }
 
-    /// A recorder without a journal: takes everything and keeps nothing.
+    /// Creates a recorder without a journal, which accepts everything and keeps nothing.
     pub fn none() -> Self {
         Self(None)
     }
 
-    /// Returns one that does not keep the round open.
+    /// Returns a weak recorder, which does not keep the round open.
     pub fn downgrade(&self) -> WeakRecorder {
         WeakRecorder(self.0.as_ref().map(mpsc::Sender::downgrade))
     }
@@ -84,7 +84,7 @@ impl Recorder {
         }
     }
 
-    /// Shows an update. Drops it if too much waits to be shown.
+    /// Shows an update. Drops it if too many messages wait.
     pub fn live(&self, update: Update) {
         if let Some(sender) = &self.0 {
             let _too_much_waits = sender.try_send(Recording::Live(update));

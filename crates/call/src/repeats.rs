@@ -1,11 +1,11 @@
-//! [`Repeats`]: calls that were made before in this turn and would give the same again.
+//! [`Repeats`]: earlier calls of this turn whose repetition would give the same result.
 use crate::reads::{ReadSnapshot, Stamp};
 use haft_core::{CallId, Effect, ToolCall, ToolOutput};
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
-/// Calls of this turn that succeeded, by the tool and the arguments, however the model spelled them. All clones are one.
+/// Successful calls of this turn, by the tool and the normalized arguments. Clones share the same state.
 #[derive(Clone, Default)]
 pub struct Repeats(Arc<Mutex<HashMap<String, Earlier>>>);
 
@@ -16,7 +16,7 @@ struct Earlier {
     files: Option<Vec<(PathBuf, Stamp)>>,
 }
 
-/// A call that only reads, and so may repeat an earlier one.
+/// A call that only reads, so that the result of an earlier one may answer it.
 pub(crate) struct Reading {
     key: String,
     /// The files that it reads; `None` if it reads folders too, whose contents may have changed.
@@ -24,7 +24,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// A call of the tool that calls itself `tool`. `None` if it does more than read.
+    /// A call of the tool with the own name `tool`; `None` if it does more than read.
     pub(crate) fn of(tool: &str, arguments: &Value, effects: &[Effect]) -> Option<Self> {
         if effects.is_empty() || !effects.iter().all(|effect| matches!(effect, Effect::Read(_))) {
             return None;

@@ -1,4 +1,4 @@
-//! [`ResolvedView`]: a view in which a call finds files where they were when the policy judged it.
+//! [`ResolvedView`]: a view in which the paths of a call lead to the files that the policy judged.
 //!
 //! The effects of a call are resolved before they are judged. If another process replaces a folder by a symbolic link while
 //! the call runs, the paths of the call still mean the files that were judged.
@@ -14,8 +14,8 @@ use std::{
 /// Absolute paths as the call spells them, and their resolved paths.
 pub(crate) type Names = HashMap<PathBuf, PathBuf>;
 
-/// Returns `effects` with resolved paths, so that none leads through a symbolic link, and how the call spells them. The
-/// folder of a command is relative to the workspace if it is in it.
+/// Returns `effects` with resolved paths, of which none leads through a symbolic link, and the paths as the call spells
+/// them. The folder of a command is relative to the workspace if it is inside.
 pub(crate) fn resolved(effects: Vec<Effect>, stage: &dyn Stage, workspace: &Path) -> (Vec<Effect>, Names) {
     let mut names = Names::new();
     let mut named = |path: &Path| {
@@ -48,7 +48,7 @@ pub fn as_found(effects: Vec<Effect>, stage: &dyn Stage, workspace: &Path) -> Ve
     resolved(effects, stage, workspace).0
 }
 
-/// A view with the names that its call has for files.
+/// A view, with the paths as its call spells them.
 pub(crate) struct ResolvedView {
     pub(crate) view: Box<dyn View>,
     pub(crate) workspace: PathBuf,
@@ -61,7 +61,7 @@ impl View for ResolvedView {
     }
 
     fn locate(&self, path: &Path) -> PathBuf {
-        // A tool may also name a file by where it is in the view.
+        // A tool may also name a file by its path in the view.
         let inside = path.strip_prefix(self.view.root()).unwrap_or(path);
         self.view.locate(self.names.get(&self.workspace.join(inside)).map_or(path, PathBuf::as_path))
     }

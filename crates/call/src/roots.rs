@@ -1,8 +1,9 @@
-//! [`Root`]: a folder beside the workspace whose files are judged as those of the workspace are.
+//! [`Root`]: a folder outside of the workspace whose files are judged like those of the workspace.
 use haft_core::{Mode, Rule, Ruling};
 use std::path::{Path, PathBuf};
 
-/// A folder, with the rules that stand for it. They come behind those of the user, so that what these deny stays denied.
+/// A folder, with the rules that allow access to it. They come after the user's rules, so that denials of the user stay
+/// effective.
 #[derive(Clone, Debug)]
 pub(crate) struct Root {
     pub(crate) folder: PathBuf,
@@ -16,14 +17,15 @@ impl Root {
         Self { folder, reads, writes }
     }
 
-    /// What `mode` lets run in the workspace runs here, too.
+    /// The rules that allow here what `mode` allows in the workspace.
     pub(crate) fn rules(&self, mode: Mode) -> impl Iterator<Item = &Rule> {
         let writes = if mode == Mode::AcceptEdits { self.writes.as_slice() } else { &[] };
         self.reads.iter().chain(writes)
     }
 }
 
-/// The folder itself, and all below it. A folder that no rule can name gets none, and is asked about.
+/// Rules that allow the folder itself and everything below it. A folder that no rule can name gets no rules, and the
+/// user is asked about it.
 fn allowed(kind: &str, folder: &Path) -> Vec<Rule> {
     let folder = escaped(&folder.to_string_lossy());
     let texts = [format!("{kind}:{folder}"), format!("{kind}:{folder}/**")];

@@ -1,4 +1,4 @@
-//! [`Round`] and [`CallRun`]: the calls of one reply, and one of them.
+//! [`Round`] and [`CallRun`]: the calls of one reply, and a single call of it.
 use crate::{
     diagnostics::ReplyChanges,
     order::Turn,
@@ -12,19 +12,19 @@ use haft_core::{
 use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
-/// What the calls of one reply share.
+/// The parts that the calls of one reply share.
 pub struct Round<'a> {
     /// What the calls of the session share.
     pub scope: &'a CallScope,
-    /// What can be called.
+    /// The tools that can be called.
     pub tools: &'a Registry,
-    /// How often the same calls were made in a row.
+    /// How often the same calls were made consecutively.
     pub repeats: usize,
-    /// Where the conversation takes place.
+    /// The channel of the conversation.
     pub channel: Option<Channel>,
     /// The place of the reply in the journal.
     pub message: String,
-    /// Whether calls that only read may run side by side.
+    /// Whether calls that only read may run concurrently.
     pub parallel: bool,
     /// Takes facts and updates to the journal.
     pub recorder: Recorder,
@@ -36,26 +36,26 @@ pub struct Round<'a> {
 pub struct CallRun<'a> {
     pub(crate) round: &'a Round<'a>,
     pub(crate) call: ToolCall,
-    /// The place of the call among those that run side by side; `None` if it runs alone.
+    /// The position of the call among the concurrent calls; `None` if it runs alone.
     pub(crate) turn: Option<Turn>,
     /// What the call has printed so far.
     pub(crate) output: TaskOutput,
-    /// What the calls of its reply have changed.
+    /// The changes of all calls of its reply.
     pub(crate) reply: Arc<ReplyChanges>,
     /// Whether it is the last call of its reply.
     pub(crate) is_last: bool,
-    /// Why a hook asks for an approval, where a person is asked about the changes.
+    /// Why a hook asks for an approval, if the user is asked about the changes.
     pub(crate) asked_by_hook: OnceLock<String>,
 }
 
-/// What a call did in its view, before any of it is real.
+/// The result and the changes of a call in its view, before they are settled.
 pub(crate) struct Done {
     pub(crate) result: ToolResult,
     pub(crate) changes: Vec<Change>,
     pub(crate) how: Tracking,
     /// The view. It also owns changes that are applied and not recorded.
     pub(crate) view: Option<Arc<dyn View>>,
-    /// A diff of what a person edited in the proposal; empty for nothing.
+    /// A diff of the user's edits of the proposal; empty if there are none.
     pub(crate) edits: String,
 }
 
@@ -90,7 +90,7 @@ impl<'a> CallRun<'a> {
         Self { round, call, turn: None, output, reply, is_last: true, asked_by_hook }
     }
 
-    /// Words a result as the profile says, and no longer than it allows.
+    /// Formats a result as the profile specifies, and cuts it to the profile's limit.
     pub(crate) fn render_result(&self, result: Result<ToolOutput, ToolError>) -> ToolResult {
         let rules = &self.round.scope.rules;
         let result = result.map_err(|error| self.round.tools.in_shown_names(&self.call.name, error));
@@ -98,7 +98,7 @@ impl<'a> CallRun<'a> {
             Some(clip) => clip.apply(text, "ask for a part of it"),
             None => text.to_owned(),
         };
-        // A text with a title is cut before, so that the limit is that of the text.
+        // A text with a title is cut before formatting, so that the limit applies to the text.
         let result = match rules.render.result {
             Wording::Text | Wording::Fields | Wording::Success => result,
             Wording::Titled => result

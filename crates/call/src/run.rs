@@ -1,4 +1,4 @@
-//! Runs one call, from the hooks that may object to it to its recorded end.
+//! [`CallRun::run`]: runs one call, from the hooks before it to its recorded end.
 use crate::{
     checked::CheckedCall,
     errors::{denied, interrupted_after, not_staged},
@@ -26,7 +26,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Identical rounds after which the model is warned. The turn ends after twice as many.
+/// Number of identical rounds after which the model is warned. The turn ends after twice as many.
 const WARN_AFTER_ROUNDS: usize = 3;
 /// Appended to the result of a command that changed files in plan mode.
 const DROPPED_NOTE: &str = "\n[plan mode: the files that this command changed were dropped]";
@@ -72,7 +72,7 @@ impl CallRun<'_> {
         round.recorder.record(ended).await.ok().map(|()| result)
     }
 
-    /// Asks the hooks first. What they add follows the result, whatever that is.
+    /// Asks the hooks first. Their context follows the result, even if the call fails.
     async fn run_with_hooks(
         &self,
         checked: Result<CheckedCall, ToolError>,
@@ -93,16 +93,16 @@ impl CallRun<'_> {
         Ok(done)
     }
 
-    /// What the policy says, and a hook that may `ask` for an approval that the policy does not.
+    /// The verdict of the policy, combined with `ask`: the reason why a hook wants an approval.
     fn verdict(&self, checked: &CheckedCall, judgment: &Judgment, ask: Option<String>) -> Verdict {
         let scope = self.round.scope;
         let verdict = judgment.verdict(scope, &self.call);
         let Some(reason) = ask.filter(|_| verdict == Verdict::Allow) else { return verdict };
         match scope.interactions.is_typed(&self.call.id) {
             true => verdict,
-            // What is queued would be sent without the view that it may run in now.
+            // A queued call would be sent outside of a view, but this call may run in a view.
             false if scope.permission.has_outbox() => Verdict::Deny { reason },
-            // It is asked about later, with its changes, so that the person sees them.
+            // The approval is asked for later, so that the user sees the changes.
             false if judgment.will_ask(scope) || judgment.can_ask_later(scope, &checked.effects) => {
                 let _once = self.asked_by_hook.set(reason);
                 verdict
@@ -119,7 +119,7 @@ impl CallRun<'_> {
         if let Verdict::Deny { reason } = verdict {
             return Err(self.refused(reason).into());
         }
-        // What the model has read is of no account for a call that it has not made.
+        // The model did not make this call, so the files that it has read do not matter.
         if !scope.interactions.is_proposed(&self.call.id) {
             let quotes = checked.tool.quotes_files();
             scope.reads.check(&checked.effects, scope.rules.unread, quotes).await?;
@@ -151,7 +151,7 @@ impl CallRun<'_> {
         self.done(output, view, judgment.how).await
     }
 
-    /// Runs the tool in a view of its own; again, if an earlier call of the reply has changed files meanwhile.
+    /// Runs the tool in a view of its own, and repeats it if an earlier call of the reply has changed files meanwhile.
     async fn run_until_current(
         &self,
         checked: &CheckedCall,
@@ -161,14 +161,14 @@ impl CallRun<'_> {
         let readable = Arc::new(judgment::readable(scope, &checked.effects));
         let open = || self.open_view(&checked.effects, checked.names.clone(), judgment.how);
         let mut seen = self.turn.as_ref().map(Turn::sees).unwrap_or_default();
-        // What changes between looking and opening counts as not read.
+        // A file that changes between this snapshot and the opening of the view counts as not read.
         let mut reads = ReadSnapshot::of(&checked.effects);
         let mut view = open().await?;
         reads = reads.hashed().await;
         self.record_start(&checked.arguments, judgment, reads.recorded(&scope.workspace)).await?;
         let output = loop {
             let access = judgment.access(scope, &self.call.id, view.confinement());
-            // A call that is made again prints all of it again.
+            // A repeated call prints its output again.
             self.output.take();
             let context = self.context(&view, access, readable.clone());
             let running =
@@ -190,7 +190,7 @@ impl CallRun<'_> {
         Ok((view, output))
     }
 
-    /// What the call did in its view, if the policy lets it become real.
+    /// Returns the changes of the call in its view, if the policy allows them.
     async fn done(&self, output: ToolOutput, view: Arc<dyn View>, how: Tracking) -> Result<Done, Stopped> {
         let scope = self.round.scope;
         let mut result = self.render_result(Ok(output));
@@ -214,16 +214,16 @@ impl CallRun<'_> {
             None => (changes, String::new(), true),
         };
         self.add_note(&mut result, &links::note(&changes, &scope.workspace).unwrap_or_default());
-        // What is not recorded is shown as a summary, and goes only with the whole.
+        // Unrecorded changes are shown as a summary, and are applied only if the whole proposal is accepted.
         Ok(Done { result, changes, how, view: Some(view).filter(|_| is_whole), edits })
     }
 
-    /// Whether the call is a command of a model that makes a plan: what it did in its view is dropped with the view.
+    /// Whether the call is a command in plan mode: its changes are dropped with the view.
     fn is_for_planning(&self, how: Tracking) -> bool {
         how == Tracking::Staged && judgment::is_for_planning(self.round.scope, &self.call.id)
     }
 
-    /// The accepted parts of what the call did.
+    /// The accepted parts of the call's changes.
     pub(crate) async fn part(&self, changes: Vec<Change>, accepted: Accepted) -> Result<Part, ToolError> {
         let stage = self.round.scope.stage.clone();
         let taken = tokio::task::spawn_blocking(move || part::take(&*stage, &changes, &accepted)).await;
@@ -262,14 +262,14 @@ impl CallRun<'_> {
         }
     }
 
-    /// Records the intent. It is on disk before anything happens that cannot be taken back.
+    /// Records the start of the call. It is on disk before the call has any effect that cannot be undone.
     async fn record_start(
         &self,
         arguments: &Value,
         judgment: &Judgment,
         reads: Vec<FileRead>,
     ) -> Result<(), Stopped> {
-        // A call that a person lets out of the outbox must not run a second time by itself, whatever its tool says of it.
+        // A call that sends an outbox item must never be repeated automatically, whatever its tool declares.
         let is_sent = self.round.scope.interactions.item_of(&self.call.id).is_some();
         let (how, outside) = (judgment.recorded_as(), judgment.reaches_out() || is_sent);
         let (call, name) = (self.call.id.clone(), self.call.name.clone());
@@ -294,7 +294,8 @@ async fn changes_of(view: &Arc<dyn View>, seconds: u64) -> Result<Vec<Change>, T
     changes.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(not_staged)
 }
 
-/// The journal holds no secret, not even in a name. An undo, which reads the name there, would look for another file.
+/// Refuses changes of files with a secret in their name: the journal must not contain secrets, and an undo could not
+/// find the file by a redacted name.
 fn refuse_secret_names(changes: &[Change], secrets: &Secrets) -> Result<(), ToolError> {
     let names = changes.iter().map(|change| change.path.to_string_lossy());
     match names.into_iter().find(|name| secrets.are_in(name)) {
@@ -309,7 +310,7 @@ fn refuse_secret_names(changes: &[Change], secrets: &Secrets) -> Result<(), Tool
     }
 }
 
-/// Stops comparing when its result is not awaited any more.
+/// Stops the comparison when its future is dropped.
 struct StopOnDrop<'a>(&'a Arc<dyn View>);
 
 impl Drop for StopOnDrop<'_> {

@@ -1,4 +1,4 @@
-//! [`CallSampler`]: asks a model in the name of one call, and records what it said and what that cost.
+//! [`CallSampler`]: asks the model on behalf of one call, and records the answer and its cost.
 use crate::recorder::{Unrecorded, WeakRecorder};
 use futures::future::BoxFuture;
 use haft_core::{CallId, Fact, Sampled, Sampler, SamplingError, SamplingRequest};

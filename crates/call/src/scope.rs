@@ -1,4 +1,4 @@
-//! [`CallScope`]: what the calls of a session share, or those of a program without a session.
+//! [`CallScope`]: what all calls of a session share, or all calls of a program without a session.
 use crate::{
     ancestors::{Ancestors, ParentCall},
     approvals::{Asker, Interactions},
@@ -23,7 +23,7 @@ use std::{
     },
 };
 
-/// What the calls of a session share, or those of a program without a session.
+/// The parts that all calls of a session share, or all calls of a program without a session.
 pub struct CallScope {
     /// The session. A program without one chooses any name.
     pub session: SessionId,
@@ -35,46 +35,46 @@ pub struct CallScope {
     pub artifacts: PathBuf,
     /// Other folders that calls may read without approval.
     pub readable: Vec<PathBuf>,
-    /// Opens private views and settles what was changed in them.
+    /// Opens private views and settles their changes.
     pub stage: Arc<dyn Stage>,
-    /// What runs unasked, what is asked about, what is denied.
+    /// Decides which calls are allowed, asked about or denied.
     pub permission: Permission,
     /// What the processes of a call may reach.
     pub access: Access,
     /// How calls are checked and their results worded.
     pub rules: CallRules,
-    /// Programs that may object to a call or add to its result.
+    /// Hooks that may deny a call or add to its result.
     pub hooks: Arc<dyn Hooks>,
     /// Compares errors and warnings before and after a change; `None` if no program does.
     pub diagnostics: Option<Arc<dyn Diagnostics>>,
-    /// Open questions, and what a person has allowed.
+    /// Open questions, and what the user has allowed.
     pub interactions: Interactions,
     /// Work that outlives its call.
     pub background: Arc<BackgroundCommands>,
     /// Which content of which file the model has read.
     pub reads: ReadTracker,
-    /// Calls of this turn that need not be made again.
+    /// Calls of this turn that need not be repeated.
     pub repeats: Repeats,
-    /// How many calls the session has queued.
+    /// Number of calls that the session has queued.
     pub queued: AtomicUsize,
     /// Whether [`haft_core::Fact::Unconfined`] was recorded.
     pub told_unconfined: AtomicBool,
-    /// The calls that delegated to this session; `None` if a person opened it.
+    /// The calls that delegated to this session; `None` if it was not delegated.
     pub ancestors: Option<Ancestors>,
-    /// Lets calls delegate.
+    /// Runs subagents and attempts for calls.
     pub delegates: Arc<dyn Delegates>,
-    /// Answers calls beside the conversation.
+    /// Asks the model on behalf of calls, outside of the conversation.
     pub sampler: Arc<dyn Sampler>,
 }
 
 /// Lets calls delegate a part of the work to other agents.
 pub trait Delegates: Send + Sync {
-    /// Returns the subagents of one call of `scope`. `parent` records in this session and its ancestors what they change;
-    /// `asker` asks the person of this session what they want to be allowed.
+    /// Returns the subagents of one call of `scope`. `parent` records their changes in this session and its ancestors;
+    /// `asker` asks the user of this session for approvals.
     fn subagents(&self, scope: &CallScope, parent: ParentCall, asker: Asker) -> Arc<dyn Subagents>;
 
-    /// Makes one attempt at a goal, in a session below that of `scope`, from its beginning to its end. `parent` is the call
-    /// that it is made for; none of its changes are recorded there.
+    /// Runs one complete attempt at a goal, in a child session of `scope`. `parent` is the call that it is made for;
+    /// none of its changes are recorded there.
     ///
     /// # Errors
     /// Fails if no such session can be opened.
@@ -106,9 +106,9 @@ impl Delegates for NoSubagents {
 }
 
 impl CallScope {
-    /// A scope without a session: nothing is journaled, no person is asked (what the policy would ask about is refused), and
-    /// no hook is called. `folder` lies outside the workspace and holds output that is too long for a result. Calls wait for
-    /// the background work that they start, unless `background` is replaced.
+    /// A scope without a session: nothing is journaled, no user is asked (calls that need an approval are refused), and
+    /// no hook is called. `folder` is outside the workspace, and receives output that is too long for a result. Calls
+    /// wait for the background work that they start, unless `background` is replaced.
     pub fn standalone(workspace: PathBuf, stage: Arc<dyn Stage>, policy: Policy, folder: PathBuf) -> Self {
         let rules = CallRules {
             unread: Unread::Allow,

@@ -1,4 +1,5 @@
-//! Records what a call changed and writes it to the workspace.
+//! [`CallScope::make_real`]: settles the changes of a call, which are recorded before. [`CallScope::move_files`]:
+//! undoes or redoes changes.
 use crate::{
     ancestors::RecordedAbove,
     errors::{conflict, not_settled},
@@ -31,7 +32,7 @@ const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 /// Settling or comparing: returns the files that are in conflict.
 type StageAction = fn(&dyn Stage, &Path, &[Change]) -> io::Result<Vec<PathBuf>>;
 
-/// Whether changes may have been made real before.
+/// Whether changes may have been settled before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
     /// The changes were not settled before: a file that is already in its final state was written by another process.
@@ -40,38 +41,38 @@ pub enum Pass {
     Again,
 }
 
-/// What settling came to.
+/// The result of settling.
 pub struct Settled {
-    /// Files that are as they were before.
+    /// Files that were left unchanged.
     pub unsettled: Vec<PathBuf>,
     /// Why.
     pub error: Option<ToolError>,
 }
 
-/// What moving files came to.
+/// The result of an undo or a redo of files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Moved {
-    /// What was asked for; of a merged file, what it was and became instead.
+    /// The requested changes; for a merged file, the change that was made instead.
     pub changes: Vec<Change>,
-    /// Files that were left alone: they were changed elsewhere in the same place, or for the reason in `failed`.
+    /// Files that were left unchanged, because another program changed the same lines, or for the reason in `failed`.
     pub conflicts: Vec<PathBuf>,
     /// Files in `conflicts` that could not be written or read, and why.
     pub failed: BTreeMap<PathBuf, String>,
-    /// Files that were changed elsewhere in other lines, and hold both now.
+    /// Files in which another program changed other lines, and into which both changes were merged.
     pub merged: Vec<PathBuf>,
 }
 
-/// The files that an undo or a redo did not move.
+/// The files that an undo or a redo could not change.
 #[derive(Clone, Debug, Default)]
 pub struct Unmoved {
-    /// All files that were not moved.
+    /// All files that were not changed.
     pub files: Vec<PathBuf>,
-    /// Files in `files` that could not be written or read, and why; the others were changed elsewhere.
+    /// Files in `files` that could not be written or read, and why; the others were changed by another program.
     pub failed: BTreeMap<PathBuf, String>,
 }
 
 impl Moved {
-    /// Puts `change`, which was merged, in place of those of its file.
+    /// Replaces the changes of a file by the merged `change`.
     pub fn add_merged(&mut self, change: Change) {
         self.conflicts.retain(|path| *path != change.path);
         self.failed.remove(&change.path);
@@ -82,7 +83,7 @@ impl Moved {
 }
 
 /// Merges what `steps` would do to the files `left` with what other processes wrote to them meanwhile. Returns one
-/// change for each file that can be merged; its content is kept. The workspace stays unchanged.
+/// change for each file that can be merged, and stores its content. The workspace stays unchanged.
 pub fn merge_left(stage: &dyn Stage, workspace: &Path, steps: &[Change], left: &[PathBuf]) -> Vec<Change> {
     let merge = |change: &Change| {
         let found = stage.found(workspace, &change.path).ok()?;
@@ -99,7 +100,7 @@ pub fn merge_left(stage: &dyn Stage, workspace: &Path, steps: &[Change], left: &
 }
 
 impl CallRun<'_> {
-    /// Records what the call did, then makes it real.
+    /// Records the changes of the call, then settles them.
     pub(crate) async fn commit(&self, done: Done) -> Result<ToolResult, Stopped> {
         let (scope, recorder) = (self.round.scope, &self.round.recorder);
         let Done { result, changes, how, view, edits } = done;
@@ -141,7 +142,7 @@ impl CallRun<'_> {
     }
 }
 
-/// Applies the changes that are not recorded, so that no undo takes them back.
+/// Applies the changes that are not recorded. They cannot be undone.
 async fn apply_bulk(view: Option<Arc<dyn View>>) -> Result<(), ToolError> {
     let Some(view) = view else { return Ok(()) };
     let applied = tokio::task::spawn_blocking(move || view.apply_bulk()).await;
@@ -149,8 +150,9 @@ async fn apply_bulk(view: Option<Arc<dyn View>>) -> Result<(), ToolError> {
 }
 
 impl CallScope {
-    /// Keeps other sessions of the tree from settling while the result is held; `None` if there is no tree. A change that
-    /// comes too late is refused before it is recorded above: those journals hold only what really happens, in order.
+    /// Locks the tree of sessions, so that no other session of it settles while the result is held; `None` if there is
+    /// no tree. A change that would be too late is refused before it is recorded in the parent journals, which contain
+    /// only actual changes, in order.
     pub(crate) async fn lock_tree(
         &self,
         changes: &[Change],
@@ -162,8 +164,8 @@ impl CallScope {
         if conflicts.is_empty() { Ok(Some(lock)) } else { Err(conflict(&conflicts)) }
     }
 
-    /// Records a change in the journals above before it is real; `None` if there are none. Fails if the calls there do not
-    /// wait for this session any more.
+    /// Records a change in the journals of the parent sessions before it is settled; `None` if there are none. Fails if
+    /// the calls there have ended.
     pub(crate) async fn record_in_ancestors(
         &self,
         changes: &[Change],
@@ -187,14 +189,14 @@ impl CallScope {
         let again: StageAction = |stage, workspace, changes| stage.settle(workspace, changes);
         let acts = match pass {
             Pass::First if changes.len() == 1 => [first, first],
-            // Some of the files may have been settled before another process was waited for.
+            // Some of the files may have been settled before the wait for another process.
             Pass::First => [first, again],
             Pass::Again => [again, again],
         };
         self.with_stage(changes, cancel, acts).await
     }
 
-    /// Does the first of `acts`, and the second one after another process was waited for.
+    /// Runs the first action, and after each wait for another process the second one.
     async fn with_stage(
         &self,
         changes: &[Change],
@@ -217,9 +219,9 @@ impl CallScope {
         }
     }
 
-    /// Brings files from `before` to `after`: each whole or not at all. Doing it again is doing it once. The files of a
-    /// change that Haft's own tool makes belong together, such as those of a rename: one that another process changed
-    /// meanwhile leaves all as they are.
+    /// Brings files from `before` to `after`, each completely or not at all. Idempotent. The files that one of Haft's
+    /// own tools changes belong together, such as those of a rename: if another process changed one of them meanwhile,
+    /// all stay unchanged.
     pub async fn make_real(
         &self,
         changes: Vec<Change>,
@@ -245,7 +247,7 @@ impl CallScope {
                 (unsettled, Some(not_settled(error, is_partly)))
             }
         };
-        // The model has not seen what a command wrote.
+        // Files that a command wrote do not count as read by the model.
         if how == Tracking::Declared {
             let real = changes.iter().filter(|change| !unsettled.contains(&change.path));
             self.reads.wrote(&self.workspace, real);
@@ -253,7 +255,7 @@ impl CallScope {
         Settled { unsettled, error }
     }
 
-    /// Merges the files that `moved` left alone with what it would have done to them: see [`merge_left`].
+    /// Merges the files that `moved` left unchanged with the changes that it could not make: see [`merge_left`].
     pub async fn merges(&self, moved: &Moved) -> Vec<Change> {
         if moved.conflicts.is_empty() {
             return Vec::new();
@@ -263,16 +265,16 @@ impl CallScope {
         tokio::task::spawn_blocking(merging).await.unwrap_or_default()
     }
 
-    /// Puts files back, or forward again. Each for itself, so that one that cannot be moved leaves the others alone. Doing it
-    /// again is doing it once.
+    /// Undoes or redoes changes of files. Each file is handled separately, so that one failure does not affect the
+    /// others. Idempotent.
     pub async fn move_files(&self, steps: &[Change], cancel: &CancellationToken) -> Unmoved {
         let mut unmoved = Unmoved::default();
-        // Nearly always all of them can be moved, and then one sync is enough.
+        // In most cases all files can be changed together, with a single sync.
         let whole = changed::squash(steps);
         let folders = changed::folders_without_files(steps, &whole);
         let is_of_folder = |path: &PathBuf| folders.iter().any(|folder| folder.path == *path);
         let left = match self.settle(&[&whole[..], &folders].concat(), Pass::Again, cancel).await {
-            // Another process may have made a file since, where `steps` made and removed one.
+            // Another process may have created a file since at a path that `steps` created and removed.
             Ok(left) => left.into_iter().filter(|path| !is_of_folder(path)).collect(),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 unmoved.files = self.not_real(&whole).await;
@@ -297,7 +299,7 @@ impl CallScope {
         unmoved
     }
 
-    /// The files that are not as they are after `changes`; all of them, if they cannot be read.
+    /// The files that differ from their state after `changes`; all of them if they cannot be read.
     pub async fn not_real(&self, changes: &[Change]) -> Vec<PathBuf> {
         let done = changes.iter().map(|change| Change { before: change.after.clone(), ..change.clone() });
         self.conflicts(&done.collect::<Vec<_>>()).await.unwrap_or_else(|_| paths(changes))

@@ -1,4 +1,5 @@
-//! [`StackedStage`]: a stage on top of another one, in which a session sees what it has changed, and none of it is real.
+//! [`StackedStage`]: a stage on top of another one. A session sees its changes there, but the workspace stays
+//! unchanged.
 use crate::merge::is_same;
 use diffy::{DiffOptions, Line};
 use haft_core::{
@@ -15,23 +16,23 @@ use std::{
 /// A stage on top of another one. Its views show the workspace with the changes that were settled in this stage; the
 /// workspace itself stays unchanged.
 ///
-/// Calls that would work outside of a view, write outside the workspace, or change other folders for real cannot run in it.
-/// What commands change without a record (below ignored folders, and in `/tmp`) is dropped when their call ends.
+/// Calls that would work outside of a view, write outside the workspace, or change other folders directly cannot run in
+/// it. Unrecorded changes of commands (below ignored folders, and in `/tmp`) are dropped when their call ends.
 pub struct StackedStage {
     below: Arc<dyn Stage>,
-    /// What the views showed at first, by file: from the workspace as it is.
+    /// The changes that the views showed at first, compared with the workspace, one for each file.
     base: Vec<Change>,
     /// The changes that the views show now, one for each file.
     shown: Mutex<Vec<Change>>,
 }
 
 impl StackedStage {
-    /// Views show the files that `base` names as after these changes, of which there is one for each file.
+    /// Creates a stage whose views show the changes of `base` as made. `base` has one change for each file.
     pub fn new(below: Arc<dyn Stage>, base: Vec<Change>) -> Self {
         Self { below, shown: Mutex::new(base.clone()), base }
     }
 
-    /// Returns one change for each file that the views show otherwise than it is in the workspace.
+    /// Returns one change for each file that differs between the views and the workspace.
     pub fn changes(&self) -> Vec<Change> {
         self.shown.lock().clone()
     }
@@ -41,7 +42,7 @@ impl StackedStage {
         Arc::new(Finished { workspace: workspace.to_owned(), changes: self.changes() })
     }
 
-    /// Returns what was changed since the stage was made.
+    /// Returns the files that were changed since the stage was created.
     pub fn files(&self) -> Vec<AttemptedFile> {
         let shown = self.changes();
         let own = |change: &Change| {
@@ -62,7 +63,7 @@ impl StackedStage {
         AttemptedFile { path: change.path.clone(), kind: change.kind(), added, removed }
     }
 
-    /// Empty if nothing is there; `None` if what is there is not text.
+    /// Returns the text of a file; empty if there is no file, `None` if it is not text.
     fn text(&self, state: &Option<FileState>) -> Option<String> {
         let Some(state) = state else { return Some(String::new()) };
         let content = (state.kind() == FileKind::File).then(|| self.below.content(&state.hash).ok());
@@ -88,7 +89,7 @@ fn leads_out(workspace: &Path, effect: &Effect) -> bool {
     matches!(effect, Effect::Write(path) if !workspace.join(path).starts_with(workspace))
 }
 
-/// What `changes` leave of a file that they name.
+/// The state of a file after `changes`; `None` if they do not name the file.
 fn after_of<'a>(changes: &'a [Change], path: &Path) -> Option<&'a Option<FileState>> {
     changes.iter().find(|change| change.path == path).map(|change| &change.after)
 }
@@ -121,7 +122,7 @@ impl Stage for StackedStage {
         changes: &[Change],
     ) -> io::Result<Box<dyn View>> {
         if effects.iter().all(|effect| matches!(effect, Effect::Network(_))) {
-            // It touches no file.
+            // The call touches no file.
             return self.below.open(workspace, effects);
         }
         self.check(workspace, effects)?;
@@ -167,7 +168,7 @@ impl Stage for StackedStage {
     }
 }
 
-/// Makes `shown`, one change for each file, end as `change` does.
+/// Adds `change` to `shown`, which has one change for each file.
 fn lay_over(shown: &mut Vec<Change>, change: &Change) {
     match shown.iter_mut().find(|known| known.path == change.path) {
         Some(known) => known.after.clone_from(&change.after),
@@ -176,7 +177,7 @@ fn lay_over(shown: &mut Vec<Change>, change: &Change) {
     shown.retain(|change| !is_same(&change.before, &change.after));
 }
 
-/// A view of the stage below, with what is shown there.
+/// A view of the stage below that shows the changes of this stage.
 struct StackedView {
     inner: Box<dyn View>,
     workspace: PathBuf,
@@ -184,7 +185,8 @@ struct StackedView {
 }
 
 impl StackedView {
-    /// What the call changed of what it was shown. `changes` and `others` are told from the workspace.
+    /// The changes of the call, compared with what its view showed at first. `changes` and `others` compare with the
+    /// workspace.
     fn own(&self, changes: Vec<Change>, others: &[PathBuf]) -> Vec<Change> {
         let bulk = self.inner.bulk();
         let is_as_shown = |path: &PathBuf| {
@@ -201,7 +203,7 @@ impl StackedView {
         own.filter(|change| !is_same(&change.before, &change.after)).collect()
     }
 
-    /// Whether the call could change it: a view of copies has those files that the call names.
+    /// Whether the call could change the file: a view of copies contains only files that the call names.
     fn is_in_view(&self, path: &Path) -> bool {
         let real = self.workspace.join(path);
         self.inner.how() == Tracking::Staged || self.inner.locate(&real) != real
@@ -252,7 +254,7 @@ impl View for StackedView {
     }
 }
 
-/// What a session did in a stacked stage, as the view of one call that has ended.
+/// The changes of a session in a stacked stage, presented as the view of one call that has ended.
 struct Finished {
     workspace: PathBuf,
     changes: Vec<Change>,

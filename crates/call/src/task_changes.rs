@@ -1,4 +1,4 @@
-//! Settles what an ended background task changed, judged like the changes of a call.
+//! [`CallRun::settle_task`]: settles the changes of an ended background task, judged like the changes of a call.
 use crate::{
     links,
     part::Part,
@@ -7,15 +7,15 @@ use crate::{
 use haft_core::{Change, ChangeKind, ToolError, ToolErrorKind, ToolResult, Tracking, View};
 use std::{io, path::PathBuf, sync::Arc};
 
-/// What the result of a task says if its changes are dropped.
+/// The note in the result of a task whose changes are dropped.
 const NOTHING_KEPT_NOTE: &str = "[nothing that it changed was kept]";
 
-/// Files that a result names; the rest are counted.
+/// Maximum files that a result names; it counts the rest.
 const MAX_NAMED_FILES: usize = 20;
 
 impl CallRun<'_> {
-    /// Settles what an ended task changed in `view`, judged like the changes of a call. Returns its result, with a note
-    /// about its changes.
+    /// Settles the changes of an ended task in `view`, judged like the changes of a call. Returns its result, with a
+    /// note about its changes.
     pub async fn settle_task(&self, result: ToolResult, view: Arc<dyn View>) -> ToolResult {
         let judged = tokio::select! {
             biased;
@@ -64,7 +64,7 @@ pub fn nothing_kept(result: ToolResult) -> ToolResult {
     with_note(result, NOTHING_KEPT_NOTE)
 }
 
-/// Adds a line to what the model reads.
+/// Adds a line to the content for the model.
 pub fn with_note(result: ToolResult, note: &str) -> ToolResult {
     ToolResult { content: format!("{}\n{note}", result.content), ..result }
 }
@@ -74,7 +74,7 @@ fn not_kept(error: io::Error) -> ToolError {
     ToolError::new(ToolErrorKind::System, message).caused_by(error)
 }
 
-/// Names the files that a task changed, and those that it could not.
+/// Adds a note that names the files that a task changed, and those that it could not change.
 fn with_changes(mut result: ToolResult, changes: &[Change], others: &[PathBuf]) -> ToolResult {
     let change = |change: &Change| {
         let sign = match change.kind() {

@@ -1,4 +1,4 @@
-//! Runs a tool within its time limit, and logs its call.
+//! [`run_tool`]: runs a tool within its time limit. [`CallLog`]: logs the call.
 use crate::errors::{panicked, timed_out};
 use futures::FutureExt;
 use haft_core::{AnyTool, ToolCall, ToolContext, ToolError, ToolOutput, ToolResult};
@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Runs `tool` for at most `seconds`; 0, and a tool that ends its calls by itself, for no limit. A panic is an error
-/// for the model. If the call is given up, what it started elsewhere sees that in its [`ToolContext::cancel`].
+/// for the model. If the call is given up, [`ToolContext::cancel`] is set for work that it started elsewhere.
 ///
 /// # Errors
 /// Fails if the tool does, panics, or takes too long.
@@ -49,7 +49,7 @@ impl CallLog {
         Self { call: call.id.0.clone(), tool: call.name.clone(), began: Instant::now() }
     }
 
-    /// Leaves the time that a person took to answer out of the call's.
+    /// Excludes the time that the user took to answer from the call's duration.
     pub(crate) fn waited(&mut self, time: Duration) {
         self.began += time;
     }

@@ -1,9 +1,9 @@
-//! [`plan_undo`]: finds out what the workspace would be if single calls had not been made, and which later calls depend on
-//! them.
+//! [`plan_undo`]: computes the workspace as it would be if single calls had not been made, and the later calls that
+//! depend on them.
 //!
-//! It follows the files through the session twice: as they were, and as they would have been without the calls. A later call
-//! that changed files where the two differ, or ran a command, is made again in a view ([`crate::again`]). It is independent if
-//! it does the same there: then its files are what a merge of both gives.
+//! It tracks the files through the session in two states: as they were, and as they would have been without the calls.
+//! A later call that changed files in which the two states differ, or that ran a command, is repeated in a view
+//! ([`crate::again`]). The call is independent if it does the same there; its files are then the merge of both states.
 mod files;
 
 use crate::{
@@ -26,40 +26,40 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// What taking calls back would do.
+/// The result of an undo of single calls.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UndoPlan {
-    /// The calls that are taken back, in ascending order; those that depend on them among them if that was asked for.
+    /// The calls to undo, in ascending order; including dependent calls if that was requested.
     pub calls: Vec<usize>,
-    /// Changes from the files as they are to the files after the undo.
+    /// Changes from the current files to the files after the undo.
     pub changes: Vec<Change>,
     /// The later calls that depend on those that were named.
     pub depends: Vec<Dependent>,
-    /// Files that a person changed where the calls did, and those that cannot be merged.
+    /// Files that the user changed in the same lines as the calls, and files that cannot be merged.
     pub conflicts: Vec<PathBuf>,
-    /// Files that hold changes of others as well.
+    /// Files that also contain changes of other programs.
     pub merged: Vec<PathBuf>,
     /// Files in `merged` that have conflict markers.
     pub marked: Vec<PathBuf>,
-    /// The calls whose changes were not recorded, and remain.
+    /// The calls whose changes were not recorded and therefore remain.
     pub untracked: Vec<CallId>,
 }
 
-/// A later call that depends on one that is to be taken back.
+/// A later call that depends on a call to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependent {
     /// Number of the call.
     pub call: usize,
     /// The tool and its arguments in brief, as `edit a.txt`.
     pub title: String,
-    /// Why, as a sentence without its dot that begins with `it`.
+    /// Why, as a sentence without its full stop that begins with `it`.
     pub why: String,
 }
 
 /// Why calls cannot be undone. Displays as a sentence for the user.
 #[derive(Debug, thiserror::Error)]
 pub enum NotUndone {
-    /// No call was named, and the last undo left no file alone.
+    /// No call was named, and the last undo left no file unchanged.
     #[error("there is nothing to undo")]
     Nothing,
     /// The session has no call of this number.
@@ -74,13 +74,13 @@ pub enum NotUndone {
     /// The changes of this call were not recorded.
     #[error("what call {0} changed was not recorded, so it cannot be undone")]
     Untracked(usize),
-    /// Later calls depend on it, or a person's changes are in the way.
+    /// Later calls depend on it, or changes of the user conflict.
     #[error("{}", InTheWay(.0))]
     InTheWay(Box<UndoPlan>),
     /// Cancelled before anything was changed.
     #[error("the undo was interrupted, and no file was changed")]
     Interrupted,
-    /// A file cannot be read, or a content cannot be kept.
+    /// A file cannot be read, or a content cannot be stored.
     #[error("cannot undo: {0}")]
     Io(#[from] io::Error),
 }
@@ -89,7 +89,7 @@ pub enum NotUndone {
 /// until `cancel` is set.
 ///
 /// # Errors
-/// Fails if a call cannot be taken back, whatever depends on it, or files cannot be read.
+/// Fails if a call cannot be undone even together with its dependents, or files cannot be read.
 pub async fn plan_undo(
     rehearsal: &Rehearsal<'_>,
     entries: &[Arc<Entry>],
@@ -125,7 +125,7 @@ pub async fn plan_undo(
     Ok(finished(walk.plan(undo)?, &past))
 }
 
-/// Adds to the plan the folders that go with its files, and removes contents of a repository.
+/// Adds to the plan the folders that are removed with its files, and leaves out Git objects.
 fn finished(plan: UndoPlan, past: &PastCalls) -> UndoPlan {
     let made = past.steps.iter().flat_map(|step| &step.changes).filter(|change| change.before.is_none());
     let new: BTreeSet<&Path> = made.flat_map(Change::folders).collect();
@@ -138,8 +138,8 @@ fn finished(plan: UndoPlan, past: &PastCalls) -> UndoPlan {
 }
 
 impl UndoPlan {
-    /// Returns the plan, or the reason why the undo cannot be done. Each file that the last undo left alone is merged
-    /// separately.
+    /// Returns the plan, or the reason why the undo cannot be done. Each file that the last undo left unchanged is
+    /// merged separately.
     pub fn refusal(self, undo: &UndoCalls) -> Result<Self, NotUndone> {
         let depends = !self.depends.is_empty() && !undo.with_dependents;
         if undo.calls.is_empty() && self.changes.iter().any(|change| !self.conflicts.contains(&change.path)) {
@@ -165,7 +165,7 @@ fn is_left_out(step: &FileStep, left_out: &BTreeSet<usize>) -> bool {
     step.call.is_some_and(|call| left_out.contains(&call)) && !step.changes.is_empty()
 }
 
-/// The way through a session with some of its calls left out.
+/// A pass through the calls of a session in which some calls are left out.
 struct Walk<'a> {
     rehearsal: &'a Rehearsal<'a>,
     past: &'a PastCalls,
@@ -176,11 +176,11 @@ struct Walk<'a> {
     cancel: &'a CancellationToken,
 }
 
-/// What becomes of a later call where others are left out.
+/// How a later call behaves if earlier ones are left out.
 enum Later {
     /// The call would do the same.
     Same,
-    /// The call must be made again to find that out.
+    /// The call must be repeated to find out.
     Again,
     Depends(String),
 }
@@ -203,7 +203,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Follows a call that is not left out. Returns why it depends on those that are, if it does.
+    /// Processes a call that is not left out. Returns why it depends on the calls that are, if it does.
     async fn followed(&mut self, call: &PastCall, step: &FileStep) -> io::Result<Option<String>> {
         match self.later(call, step) {
             Later::Same => {
@@ -215,7 +215,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What the model knows of files after `call`.
+    /// Records the files that the model knows after `call`.
     fn learn(&mut self, call: &PastCall) {
         let is_ok = call.how.is_some() && call.result.as_ref().is_some_and(ToolResult::is_ok);
         let effects = self.effects(call).filter(|effects| is_ok && !effects.iter().any(runs));
@@ -224,7 +224,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What can be said of a call without making it again.
+    /// Decides about a call without repeating it, as far as possible.
     fn later(&self, call: &PastCall, step: &FileStep) -> Later {
         if step.changes.is_empty() && call.was_stopped() {
             return Later::Same;
@@ -253,7 +253,7 @@ impl Walk<'_> {
         Some(as_found(effects, &***stage, workspace))
     }
 
-    /// A call that runs no program: what it touches is known.
+    /// Decides about a call that runs no program: the files that it touches are known.
     fn tool(&self, call: &PastCall, effects: &[Effect], step: &FileStep) -> Later {
         let is_read = |path: &PathBuf| effects.contains(&Effect::Read(path.clone()));
         let written: Vec<&PathBuf> = effects.iter().filter_map(|effect| written(effect)).collect();
@@ -265,7 +265,7 @@ impl Walk<'_> {
         let Some((touched, path)) = touched.find_map(|path| Some((path, self.files.differing(path)?))) else {
             return Later::Same;
         };
-        // What is not named is not in its view.
+        // The view contains only files that the effects name, so a search of the folder cannot be repeated.
         let is_searched = self.files.is_below(path, touched);
         let replaces = |written: &&&PathBuf| !is_read(written) && self.files.has_differed(written);
         let is_stale = || written.iter().map(|path| self.files.is_stale(path));
@@ -279,7 +279,7 @@ impl Walk<'_> {
             None => Later::Depends(format!("it was refused as `{path}` was at the time")),
             Some(_) if call.is_part => Later::depends(ONLY_A_PART),
             Some(_) if is_searched => Later::Depends(format!("it worked on the folder of `{path}`")),
-            // It replaces what it does not look at.
+            // The call replaces a file without reading it.
             Some(_) if written.iter().any(|path| replaces(&path)) => {
                 Later::Depends(format!("it wrote all of `{path}`"))
             }
@@ -287,7 +287,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Makes a call again where the others are left out. Returns why it depends on them, if it does.
+    /// Repeats a call in a view without the calls that are left out. Returns why it depends on them, if it does.
     async fn again(&mut self, call: &PastCall, step: &FileStep) -> io::Result<Option<String>> {
         let mut shown = self.files.as_without();
         if call.how == Some(Tracking::Declared) {
@@ -344,7 +344,7 @@ impl Walk<'_> {
 
 const ONLY_A_PART: &str = "only a part of it was accepted, so it cannot be made again";
 
-/// A call that runs a program: what it touches is not known.
+/// Decides about a call that runs a program: the files that it touches are not known.
 fn command(call: &PastCall, effects: &[Effect], step: &FileStep) -> Later {
     let runs = || {
         effects.iter().filter_map(|effect| match effect {
@@ -410,14 +410,14 @@ fn title(call: &PastCall) -> String {
     format!("{} {brief}", call.name).trim_end().to_owned()
 }
 
-/// Takes changes back text by text: what a file holds is merged with what it held before them.
+/// Undoes changes by merging texts: the current text of a file with its text before the changes.
 struct Texts<'a> {
     rehearsal: &'a Rehearsal<'a>,
     held: Vec<Held>,
     plan: UndoPlan,
 }
 
-/// A file as it was found, and as it is to be.
+/// A file's current state, and its state after the undo.
 struct Held {
     path: PathBuf,
     found: Option<FileState>,
@@ -425,7 +425,7 @@ struct Held {
 }
 
 impl Texts<'_> {
-    /// Takes the calls back, the last one first.
+    /// Undoes the calls, the last one first.
     fn without(&mut self, past: &PastCalls, undo: &UndoCalls) -> io::Result<()> {
         let calls: BTreeSet<usize> = undo.calls.iter().copied().collect();
         for call in calls.iter().rev().filter_map(|number| past.get(*number)) {
@@ -448,7 +448,7 @@ impl Texts<'_> {
         Ok(())
     }
 
-    /// Makes `change` in a file that others have changed, too.
+    /// Merges `change` into a file that others have changed, too.
     fn take(&mut self, change: &Change, label: &str) -> io::Result<()> {
         let stage = &**self.rehearsal.stage;
         let place = self.held.iter().position(|held| held.path == change.path);
@@ -486,7 +486,7 @@ impl Texts<'_> {
     }
 }
 
-/// What is in the way of a plan, in one sentence.
+/// Displays the conflicts and dependents of a plan, in one sentence.
 struct InTheWay<'a>(&'a UndoPlan);
 
 impl fmt::Display for InTheWay<'_> {

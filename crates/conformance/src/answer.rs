@@ -1,22 +1,22 @@
-//! [`Answer`]: what the product says to a case.
+//! [`Answer`]: the product's answer to a case.
 use haft_core::ToolErrorKind;
 use serde_json::{Value, json};
 
-/// An answer, as a line of the results has it.
+/// The answer to a case, as a line of the results.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     /// The result of the case.
     Result(Value),
     /// The case was refused.
     Refused {
-        /// In one word.
+        /// The reason as one word.
         code: String,
-        /// In full.
+        /// The full message.
         message: String,
-        /// The files as they stand after it, for suites that have files.
+        /// The files afterwards, for suites with files.
         files: Option<Value>,
     },
-    /// There is no part that could run such a case.
+    /// The product has no part that could run the case.
     Skipped(String),
 }
 

@@ -1,4 +1,5 @@
-//! The suite `arguments`: checks arguments against the schema of a tool as they came, and calls written as text.
+//! The suite `arguments`: checks arguments against the schema of a tool without correcting them, and calls written as
+//! text.
 use crate::{Answer, Case};
 use haft_core::schema::{Problem, Schema};
 use haft_dialects::pythonic::{self, Beginning};

@@ -1,4 +1,4 @@
-//! [`Case`]: cases as they lie on disk: JSON Lines in a file, or in every `.jsonl` of a folder and the folders in it.
+//! [`Case`]: reads cases from disk: JSON Lines in a file, or in every `.jsonl` of a folder and its subfolders.
 use anyhow::Context;
 use serde_json::Value;
 use std::{
@@ -11,12 +11,12 @@ use std::{
 pub struct Case {
     /// Fields of the case.
     pub fields: Value,
-    /// Where the files lie that it names.
+    /// The folder of the files that the case names.
     pub folder: PathBuf,
 }
 
 impl Case {
-    /// What it is called in the results.
+    /// The ID of the case in the results.
     pub fn id(&self) -> &str {
         self.text("id")
     }
@@ -27,7 +27,7 @@ impl Case {
     }
 }
 
-/// In the order of names and lines. Fails at the first file or line that cannot be read.
+/// Reads cases in the order of file names and lines. Fails at the first file or line that cannot be read.
 pub fn read_cases(path: &Path) -> anyhow::Result<Vec<Case>> {
     let mut cases = Vec::new();
     for file in files(path)? {

@@ -1,17 +1,17 @@
-//! [`Chunks`]: how a stream is cut.
+//! [`Chunks`]: how a stream is split.
 use std::str::FromStr;
 
-/// Where a stream is cut: what comes out must not depend on it.
+/// How a stream is split, on which the result must not depend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Chunks {
     /// The text comes in one piece.
     #[default]
     Whole,
-    /// Splits the text as the case says, or not at all if it says nothing.
+    /// Splits the text as the case says; if the case does not say how, not at all.
     Given,
-    /// After each character.
+    /// Splits after each character.
     Chars,
-    /// After this many bytes.
+    /// Splits after this many bytes.
     Bytes(usize),
 }
 
@@ -32,7 +32,7 @@ impl FromStr for Chunks {
 }
 
 impl Chunks {
-    /// `bytes` in pieces. What is not valid UTF-8 is cut after each byte where characters are wanted.
+    /// Splits `bytes`. With [`Self::Chars`], invalid UTF-8 is split after each byte.
     pub fn of(self, bytes: &[u8]) -> Vec<&[u8]> {
         match self {
             Self::Whole | Self::Given => vec![bytes],

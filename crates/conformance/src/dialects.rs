@@ -23,7 +23,7 @@ pub(crate) fn answer(case: &Case, chunks: Chunks) -> Answer {
     }
 }
 
-/// Each way to cut the text.
+/// All ways to split the text.
 fn ways(case: &Case, chunks: Chunks) -> Vec<Vec<String>> {
     let text = case.text("input_text");
     let given = || {
@@ -42,12 +42,12 @@ fn ways(case: &Case, chunks: Chunks) -> Vec<Vec<String>> {
     }
 }
 
-/// Dialects of which the peers pass on calls of tools that they were not offered.
+/// Dialects for which the peers pass on calls of tools that were not offered.
 const PASSING_DIALECTS: [&str; 1] = ["gemma4"];
 
 fn setting(case: &Value) -> Setting {
     let options = &case["options"];
-    // The peers are servers: what they were not offered is no call.
+    // The peers are servers: a call of a tool that was not offered does not count.
     let tools: Vec<ToolSchema> = case["tools"].as_array().into_iter().flatten().map(tool).collect();
     Setting {
         only_known: !tools.is_empty()

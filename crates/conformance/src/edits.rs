@@ -1,4 +1,4 @@
-//! The suite `edits`: runs a call of one of the product's tools in a folder that holds the case's files.
+//! The suite `edits`: runs a call of one of the product's tools in a folder with the case's files.
 use crate::{Answer, Case, workshop::Workshop};
 use haft_core::Failure;
 use serde_json::{Map, Value, json};
@@ -27,7 +27,7 @@ pub(crate) fn answer(case: &Case) -> Answer {
     }
 }
 
-/// Scenario 015 of Codex, which those who roll back may skip.
+/// Whether the case is scenario 015 of Codex, which implementations with rollback may skip.
 fn leaves_half(case: &Case) -> bool {
     let test = case.fields["source"]["test"].as_str().unwrap_or_default();
     case.text("tool_family") == "codex" && test.starts_with("015_")
@@ -51,8 +51,9 @@ fn replace(case: &Case) -> Answer {
     }
 }
 
-/// The case is that of a function from text to text, which gives back what it cannot change, and nothing for nothing.
-/// A tool that refuses has left the text as it was, and the suite wants to see that.
+/// The answer with unchanged files. The case tests a function from text to text, which returns a text that it cannot
+/// change, and an empty text for an empty one. A tool that refuses has left the text unchanged, which is what the suite
+/// expects.
 fn untouched(case: &Case, mut files: Value) -> Answer {
     let path = case.fields["args"]["path"].as_str().unwrap_or_default();
     if files[path].is_null() {

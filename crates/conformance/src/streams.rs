@@ -1,4 +1,4 @@
-//! The suite `streams`: puts recorded replies together again.
+//! The suite `streams`: assembles recorded replies.
 use crate::{Answer, Case, Chunks};
 use haft_providers::{WIRES, conformance::assemble};
 use std::fs;

@@ -1,4 +1,4 @@
-//! [`Workshop`]: a folder with the files of a case, and Haft's own tools at work there.
+//! [`Workshop`]: a folder with the files of a case, in which Haft's own tools run.
 use haft_call::{CallScope, Recorder, Round, run_calls};
 use haft_core::{Failure, Mode, Policy, Registry, ToolCall, ToolErrorKind};
 use haft_stage::LocalStage;
@@ -53,7 +53,7 @@ impl Workshop {
         error.map_or(Ok(()), Err)
     }
 
-    /// Every file as it stands.
+    /// The current content of every file.
     pub(crate) fn files(&self) -> io::Result<Map<String, Value>> {
         let mut files = Map::new();
         let mut folders = vec![self.scope.workspace.clone()];

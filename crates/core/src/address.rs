@@ -1,4 +1,4 @@
-//! [`is_loopback`]: says which addresses are on this machine.
+//! [`is_loopback`]: decides whether an address is of this machine.
 use std::net::{IpAddr, Ipv6Addr};
 
 /// Whether `host`, as it is in an address, is this machine itself: `localhost`, or an IP address of the loopback

@@ -12,17 +12,17 @@ use std::sync::Arc;
 /// A call is `before NAME between ARGUMENTS behind`; in one text there may be several, with prose around them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallForm {
-    /// What may be called.
+    /// The tools that may be called.
     pub tools: Arc<[ToolSpec]>,
-    /// Stands before the name. Where it has no [`CallForm::sign`], a call is the whole reply.
+    /// The text before the name. If it has no [`CallForm::sign`], a call is the whole reply.
     pub before: String,
-    /// Stands between the name and the arguments.
+    /// The text between the name and the arguments.
     pub between: String,
-    /// Stands behind the arguments.
+    /// The text after the arguments.
     pub behind: String,
     /// How the arguments are written.
     pub arguments: ArgumentForm,
-    /// If a reply is a single JSON value, how it holds calls.
+    /// The form of a reply that is a single JSON value with calls; `None` for other replies.
     pub reply: Option<ReplyForm>,
 }
 
@@ -31,13 +31,13 @@ pub struct CallForm {
 pub enum ArgumentForm {
     /// Arguments as a JSON object.
     Json,
-    /// Each as `key NAME value VALUE end`: a string as it is, anything else as JSON.
+    /// Each argument as `key NAME value VALUE end`: a string unquoted, anything else as JSON.
     Elements {
-        /// Stands before a name.
+        /// The text before a name.
         key: String,
-        /// Stands between name and value.
+        /// The text between name and value.
         value: String,
-        /// Stands behind a value, and in no string.
+        /// The text after a value. No string may contain it.
         end: String,
     },
 }
@@ -53,11 +53,11 @@ pub struct ReplyForm {
     pub call: [String; 2],
 }
 
-/// For servers that hold a model to JSON Schemas between tags: the text before the arguments of one tool, their schema,
-/// and the text behind.
+/// For servers that enforce JSON Schemas between tags: the text before the arguments of one tool, their schema, and the
+/// text after them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tag<'a> {
-    /// Up to the arguments, the tool's name included.
+    /// The text up to the arguments, including the tool's name.
     pub begin: String,
     /// JSON Schema of an object.
     pub schema: &'a Value,
@@ -66,22 +66,23 @@ pub struct Tag<'a> {
 }
 
 impl CallForm {
-    /// The beginning of `before` with which prose ends and a call begins: `<tool_call>`, `[TOOL_CALLS]`, the line of a
-    /// fence. Empty where a call cannot be told from JSON in the prose: then it is alone.
+    /// The beginning of `before` that marks the end of prose and the start of a call: `<tool_call>`, `[TOOL_CALLS]`,
+    /// the line of a fence. Empty if a call cannot be distinguished from JSON in the prose: a call is then the whole
+    /// reply.
     pub fn sign(&self) -> &str {
         let end = self.before.find(['>', ']', '\n']).map_or(0, |at| at + 1);
         let sign = self.before[..end].trim_end();
         if sign.len() > 1 { sign } else { "" }
     }
 
-    /// GBNF of what follows the sign in a call, to its end. Space that the form has behind the sign may be missing.
+    /// GBNF of a call from the sign to its end. The space after the sign is optional.
     pub fn call_grammar(&self) -> String {
         let mut rules = Rules::new(None);
         let call = self.call(&mut rules);
         rules.into_grammar(&call)
     }
 
-    /// GBNF of a whole reply: prose and calls, or where there is no sign either.
+    /// GBNF of a whole reply: prose with calls, or without a sign either prose or a call.
     pub fn reply_grammar(&self) -> String {
         let mut rules = Rules::new(None);
         let call = self.call(&mut rules);
@@ -95,7 +96,7 @@ impl CallForm {
         rules.into_grammar(&format!("{prose} {next}*"))
     }
 
-    /// JSON Schema of a whole reply, where replies are JSON.
+    /// JSON Schema of a whole reply, if replies are JSON.
     pub fn reply_schema(&self) -> Option<Value> {
         let ReplyForm { thoughts, calls, call: [name, arguments] } = self.reply.as_ref()?;
         let call = |tool: &ToolSpec| {
@@ -112,7 +113,7 @@ impl CallForm {
         }))
     }
 
-    /// The tags of all tools; `None` if arguments are not JSON, or no sign tells calls from prose.
+    /// The tags of all tools; `None` if arguments are not JSON, or no sign distinguishes calls from prose.
     pub fn tags(&self) -> Option<Vec<Tag<'_>>> {
         let is_tagged = self.arguments == ArgumentForm::Json && !self.sign().is_empty();
         let tag =
@@ -120,7 +121,7 @@ impl CallForm {
         is_tagged.then(|| self.tools.iter().map(tag).collect())
     }
 
-    /// A call as text. Where `arguments` are not an object, they stand as they are.
+    /// Writes a call as text. If `arguments` are not an object, they are written unchanged.
     pub fn written(&self, name: &str, arguments: &Value) -> String {
         let arguments = match (&self.arguments, arguments) {
             (ArgumentForm::Json, arguments) => spaced(arguments),
@@ -147,7 +148,7 @@ impl CallForm {
         format!("{}{}{}", self.before, tool.name, self.between)
     }
 
-    /// An expression for a call from behind the sign.
+    /// An expression for a call after the sign.
     fn call(&self, rules: &mut Rules) -> String {
         let rest = &self.before[self.sign().len()..];
         let space = rest.len() - rest.trim_start().len();
@@ -191,7 +192,7 @@ fn bare_choice(values: &[Value]) -> String {
     either(values.iter().map(|value| literal(&text_of(value))))
 }
 
-/// If a string may stand, it is written as it is, and so is anything else that may be there.
+/// Whether the schema allows a string. If so, all values are written unquoted.
 fn may_be_text(schema: &Value) -> bool {
     let among = |word: &str| {
         schema.get(word).and_then(Value::as_array).is_some_and(|all| all.iter().any(may_be_text))
@@ -203,7 +204,7 @@ fn may_be_text(schema: &Value) -> bool {
     }
 }
 
-/// A string as it is, anything else as JSON.
+/// A string unquoted, anything else as JSON.
 fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| spaced(value), str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! Conversations: messages, replies as they stream in, the transcript that is folded from facts, and what of it fits a
+//! Conversations: messages, replies as they stream in, the transcript that is folded from facts, and its reduction to a
 //! model's context window.
 pub mod answer;
 mod call_tracker;

@@ -1,4 +1,4 @@
-//! Facts: the entries of a journal, the changes that they record, and what is folded from them.
+//! Facts: the entries of a journal, the changes that they record, and the states that are folded from them.
 pub mod accepted;
 mod active_path;
 pub(crate) mod activity;

@@ -1,12 +1,13 @@
-//! [`overrides`]: which settings of a repository would start programs, and what replaces them.
+//! [`overrides`]: replaces settings of a repository that would start programs.
 //!
-//! A repository may come from another person. Its configuration is read (`user.name`, remotes, line ends), but settings
-//! that start programs are replaced by the user's own configuration (`~/.gitconfig`, `/etc/gitconfig`), or by nothing.
+//! A repository may come from an untrusted source. Its configuration is read (`user.name`, remotes, line ends), but
+//! settings that start programs are replaced by the user's own configuration (`~/.gitconfig`, `/etc/gitconfig`), or by
+//! nothing.
 
-/// One line of `git config --list --show-scope -z`.
+/// A setting in the output of `git config --list --show-scope -z`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Whether the user set it, for all repositories.
+    /// Whether it is from the user's or the system's configuration.
     own: bool,
     /// Section and variable in lower case, as git prints them.
     key: String,
@@ -26,7 +27,7 @@ pub fn settings(list: &str) -> Vec<Setting> {
         .collect()
 }
 
-/// The settings to override in a repository with these settings, in this order, whatever its files say.
+/// The overrides for a repository with these settings, in this order.
 pub fn overrides(settings: &[Setting]) -> Vec<(String, String)> {
     let fixed = FIXED_SETTINGS.iter().chain(&[("core.askpass", "")]);
     let mut all: Vec<_> = fixed.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
@@ -38,7 +39,7 @@ pub fn overrides(settings: &[Setting]) -> Vec<(String, String)> {
     }
     let ssh = own_value(settings, "core.sshcommand").unwrap_or("ssh");
     all.push(("core.sshcommand".into(), ssh.to_owned()));
-    // An empty helper forgets all those before it, whatever address they were for.
+    // An empty helper removes all helpers before it, for all URLs.
     all.push(("credential.helper".into(), String::new()));
     let helpers = settings.iter().filter(|setting| setting.own && is_helper(&setting.key));
     all.extend(helpers.map(|setting| (setting.key.clone(), setting.value.clone())));
@@ -56,17 +57,17 @@ pub fn filters(settings: &[Setting]) -> Vec<&str> {
     names
 }
 
-/// Files that `git blame` reads whatever else is set: git sorts their names, so an empty one takes none of them back
-/// (2.39 to 2.51).
+/// Files that `git blame` reads independent of other settings: git sorts their names, so an empty value does not reset
+/// the list (2.39 to 2.51).
 pub fn revision_files(settings: &[Setting]) -> impl Iterator<Item = &str> {
     let named = settings.iter().filter(|setting| setting.key == "blame.ignorerevsfile");
-    // The person's own, unless it names a file of whichever repository is there.
+    // The user's own files, unless the path is relative and so names a file of the repository.
     let is_elsewhere = |setting: &&Setting| setting.own && setting.value.starts_with(['/', '~']);
     let named = named.filter(move |setting| !is_elsewhere(setting));
     named.map(|setting| setting.value.as_str()).filter(|file| !file.is_empty())
 }
 
-/// Set whenever Haft runs Git, whatever the repository says.
+/// Settings for every Git command that Haft runs, independent of the repository.
 pub const FIXED_SETTINGS: &[(&str, &str)] = &[
     ("core.fsmonitor", "false"),
     ("core.hookspath", "/dev/null"),
@@ -141,7 +142,7 @@ pub fn options(settings: &[(&str, &str)]) -> impl Iterator<Item = String> {
     settings.iter().flat_map(|(key, value)| ["-c".to_owned(), format!("{key}={value}")])
 }
 
-/// The settings as variables of `git`: other than in an option, a name may hold a `=`.
+/// The settings as environment variables of `git`. Unlike in an option, a name may contain a `=`.
 pub fn variables(settings: Vec<(String, String)>) -> impl Iterator<Item = (String, String)> {
     let count = ("GIT_CONFIG_COUNT".to_owned(), settings.len().to_string());
     let named = settings.into_iter().enumerate().flat_map(|(index, (key, value))| {

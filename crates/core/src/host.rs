@@ -1,4 +1,4 @@
-//! [`Host`]: a host as people and programs name it, parsed the same way for lists and for requests to a proxy.
+//! [`Host`]: a host name or address, parsed the same way for lists of hosts and for requests to the proxy.
 use std::{
     fmt,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
@@ -9,7 +9,7 @@ use std::{
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Host {
     name: Name,
-    /// `None`: those of HTTPS and HTTP.
+    /// `None`: the ports of HTTPS and HTTP.
     port: Option<u16>,
 }
 
@@ -29,7 +29,7 @@ impl Host {
     /// Reads `example.org`, `example.org:8443`, `192.0.2.1` or `[2001:db8::1]:443`.
     ///
     /// # Errors
-    /// Fails for everything that two programs may read in two ways, and says why.
+    /// Fails if programs may interpret `text` in different ways, and says why.
     pub fn parse(text: &str) -> Result<Self, String> {
         let bad = |why: &str| format!("cannot read `{}` as a host: {why}", text.escape_debug());
         if text.contains("://") || text.contains('/') {
@@ -108,7 +108,7 @@ fn split(text: &str) -> Option<(&str, Option<&str>)> {
     }
 }
 
-/// Digits only: the standard library also takes `+80`.
+/// Accepts only digits: the standard library also accepts `+80`.
 fn read_port(port: &str) -> Option<u16> {
     let is_plain = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
     port.parse().ok().filter(|port| is_plain && *port != 0)
@@ -137,7 +137,7 @@ impl Name {
         if name.len() > MAX_NAME_BYTES[0] || !name.split('.').all(is_label) {
             return Err("it is no name of a host");
         }
-        // Resolvers read `127.1`, `0x7f.1` and `2130706433` as addresses.
+        // Resolvers interpret `127.1`, `0x7f.1` and `2130706433` as addresses.
         let last = name.rsplit('.').next().unwrap_or_default();
         if last.starts_with(|first: char| first.is_ascii_digit()) {
             return Err("it is no name of a host, and no address in four parts");

@@ -1,9 +1,9 @@
-//! The vocabulary and the rules: what a conversation is, what a tool promises, what happens next.
+//! The types and rules of Haft: conversations, the contract of tools, and the decision about the next step.
 //!
-//! Nothing here reads a file, opens a socket, looks at a clock or starts a task. Every module has one public path, below
-//! the crate's root. Where to begin: [`message`] and [`transcript`] (a conversation), [`mod@tool`] (what a tool is),
-//! [`event`] (what is recorded and what people may ask for), [`policy`] (who may do what), [`change`] (private views and
-//! settling), [`provider`] (models).
+//! Nothing here reads a file, opens a socket, looks at a clock or starts a task. Every module has one public path,
+//! below the crate's root. Where to begin: [`message`] and [`transcript`] (conversations), [`mod@tool`] (tools),
+//! [`event`] (recorded facts), [`policy`] (what calls may do), [`change`] (private views and settling), [`provider`]
+//! (models).
 //!
 //! How it works inside: `README.md` of this crate.
 

@@ -1,8 +1,8 @@
-//! [`MemoryLine`]: a line of `AGENTS.md` that Haft proposed, with its sources; and the rules by which such lines are proposed
-//! and withdrawn.
+//! [`MemoryLine`]: a line of `AGENTS.md` that Haft proposed, with its sources. The submodules propose and withdraw such
+//! lines.
 //!
-//! A *source* is an entry of a session. It follows the line in a comment of Markdown, so that the line can be checked:
-//! `- `make test` passes <!-- haft: 20261126T101500-ab12#40, 20261127T090000-cd34#12 -->`.
+//! A *source* is an entry of a session that supports the line. It follows the line in a Markdown comment, so that the
+//! line can be checked: `- `make test` passes <!-- haft: 20261126T101500-ab12#40, 20261127T090000-cd34#12 -->`.
 mod clean;
 mod derive;
 mod observe;
@@ -14,13 +14,13 @@ use crate::{Entry, Seq, SessionId};
 use serde_json::{Value, json};
 use std::{fmt, str::FromStr, sync::Arc};
 
-/// The name of the tool that changes lines of memory.
+/// The name of the tool that changes memory lines.
 pub const TOOL: &str = "memory";
 
-/// The files that agents read in a folder. If several are there, only the first is read.
+/// The files with notes for agents in a folder. If several exist, only the first is read.
 pub const NOTE_FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
-/// The section that new lines are added to, where there is no line of memory yet.
+/// The section for new lines in a file without memory lines.
 const HEADING: &str = "## Memory";
 const OPEN: &str = " <!-- haft: ";
 const CLOSE: &str = " -->";
@@ -34,12 +34,12 @@ pub struct Source {
     pub entry: Seq,
 }
 
-/// A line of memory.
+/// A memory line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryLine {
-    /// What it says, in one line without a comment.
+    /// Its text, in one line without the comment.
     pub text: String,
-    /// What shows it, the oldest first.
+    /// The entries that support it, the oldest first.
     pub sources: Vec<Source>,
 }
 
@@ -52,12 +52,12 @@ pub struct SessionRecord {
     pub entries: Vec<Arc<Entry>>,
 }
 
-/// What is proposed for a file.
+/// The proposed changes of memory lines in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryChange {
     /// Lines to add.
     pub add: Vec<MemoryLine>,
-    /// Lines to take out, each with the reason: a sentence without its dot.
+    /// Lines to remove, each with the reason: a sentence without its full stop.
     pub withdraw: Vec<(MemoryLine, String)>,
 }
 
@@ -82,12 +82,13 @@ impl MemoryChange {
     }
 }
 
-/// The lines of memory in the text of a file, in its order.
+/// The memory lines in the text of a file, in its order.
 pub fn lines(file: &str) -> Vec<MemoryLine> {
     file.lines().filter_map(MemoryLine::read).collect()
 }
 
-/// Returns `file` without the lines of memory that say one of `remove`, and with those of `add` that it does not have.
+/// Returns `file` without the memory lines whose text is in `remove`, and with the lines of `add` that it does not
+/// have.
 pub fn edited(file: &str, add: &[MemoryLine], remove: &[&str]) -> String {
     let is_removed =
         |line: &str| MemoryLine::read(line).is_some_and(|line| remove.contains(&line.text.as_str()));
@@ -97,14 +98,14 @@ pub fn edited(file: &str, add: &[MemoryLine], remove: &[&str]) -> String {
     let new: Vec<String> = add.iter().filter(is_new).map(MemoryLine::to_string).collect();
     let has_heading = kept.iter().rev().find(|line| !line.is_empty()) == Some(&HEADING);
     if known.is_empty() && new.is_empty() && has_heading && !remove.is_empty() {
-        // The section was made for lines that are gone.
+        // Remove the heading, too, if the section has no lines left.
         let end = kept.iter().rposition(|line| !line.is_empty() && *line != HEADING);
         kept.truncate(end.map_or(0, |end| end + 1));
     }
     let last = kept.iter().rposition(|line| MemoryLine::read(line).is_some());
     let place = match (last, kept.iter().position(|line| *line == HEADING)) {
         (Some(last), _) => last + 1,
-        // The person has such a section, with lines of their own.
+        // The file already has such a section, with lines of the user.
         (None, Some(heading)) if !has_heading => {
             let is_next = |line: &&str| ["# ", "## "].iter().any(|sign| line.starts_with(sign));
             let behind = &kept[heading + 1..];
@@ -128,7 +129,7 @@ pub fn edited(file: &str, add: &[MemoryLine], remove: &[&str]) -> String {
 }
 
 impl MemoryLine {
-    /// Reads a line of a file; `None` if it is no line of memory.
+    /// Parses a line of a file; `None` if it is not a memory line.
     fn read(line: &str) -> Option<Self> {
         let (text, sources) = line.trim_end().strip_suffix(CLOSE)?.split_once(OPEN)?;
         let text = text.trim_start().strip_prefix("- ")?.trim().to_owned();
@@ -150,7 +151,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// A word that is not written as a source.
+/// The error for a word that is not a valid source.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is no source: expected `SESSION#ENTRY`")]
 pub struct NoSource(String);

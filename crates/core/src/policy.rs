@@ -1,4 +1,4 @@
-//! [`Policy`]: rules over effects, and a [`Mode`] for what no rule settles.
+//! [`Policy`]: judges the effects of a call by rules, and by a [`Mode`] where no rule matches.
 mod commands;
 mod git;
 mod outbox;
@@ -17,20 +17,20 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// What may happen to a call. Ordered: the strictest verdict over all its effects counts.
+/// The judgment of a call. Verdicts are ordered: the strictest one over all effects of the call counts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "`reason` is told to the model or the person")]
 pub enum Verdict {
-    /// It runs.
+    /// The call runs.
     Allow,
-    /// A person is asked.
+    /// The user is asked.
     Ask { reason: String },
-    /// It does not run.
+    /// The call does not run.
     Deny { reason: String },
 }
 
 impl Verdict {
-    /// The stricter of both; where they are alike, with the reasons of both.
+    /// Returns the stricter verdict; if both are equally strict, with the reasons of both.
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Ask { reason }, Self::Ask { reason: other }) => {
@@ -44,26 +44,26 @@ impl Verdict {
     }
 }
 
-/// What happens with an effect that no rule settles.
+/// Decides on effects that no rule matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Reading in the workspace runs; everything else is denied.
     ReadOnly,
-    /// Reading in the workspace runs, and so do commands that can change nothing but their view, which is dropped;
-    /// everything else is denied. The model makes a plan, and a person decides on it.
+    /// Reading in the workspace runs, and so do commands that can change only their view, which is dropped; everything
+    /// else is denied. The model makes a plan, and the user decides on it.
     Plan,
     /// Reading in the workspace runs; everything else is asked for.
     #[default]
     Ask,
-    /// Reading and writing in the workspace runs, but for git's own files; everything else is asked for.
+    /// Reading and writing in the workspace runs, except for git's own files; everything else is asked for.
     AcceptEdits,
     /// Everything runs.
     Full,
 }
 
 impl Mode {
-    /// All modes, from the strictest to the widest.
+    /// All modes, from the strictest to the most permissive.
     pub const ALL: [Self; 5] = [Self::ReadOnly, Self::Plan, Self::Ask, Self::AcceptEdits, Self::Full];
 
     /// Returns its name, as configuration files and options write it.
@@ -83,25 +83,25 @@ impl Mode {
     }
 }
 
-/// Rules first, in order, then the mode.
+/// Rules, applied in order, and the mode for effects that no rule matches.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     /// An effect that [`Ruling::Only`] leaves out is denied; otherwise the first other rule that matches an effect
     /// decides.
     pub rules: Vec<Rule>,
-    /// For what no rule matches.
+    /// Decides on effects that no rule matches.
     pub mode: Mode,
 }
 
-/// Whether a folder is a git repository's own, whatever its name: by what is in it.
+/// Whether a folder is the `.git` folder of a repository, whatever its name. Decided by its content.
 pub type IsRepository<'a> = &'a dyn Fn(&Path) -> bool;
 
-/// The file system, as far as rules look at it.
+/// The symbolic links of the file system, as rules need them.
 #[derive(Clone, Copy)]
 #[expect(missing_debug_implementations, reason = "functions show nothing of themselves")]
 pub struct Links<'a> {
-    /// The links that following a path passes through, and the place where it ends, whether something is there or not:
-    /// the path alone if no link is part of it.
+    /// Follows a path: returns the links that it passes through, and last the path where it ends, which need not exist.
+    /// Returns only the path itself if it passes through no link.
     pub follow: &'a dyn Fn(&Path) -> Vec<PathBuf>,
     /// The links below a folder.
     pub below: &'a dyn Fn(&Path) -> Vec<FollowedLink>,
@@ -112,22 +112,21 @@ pub struct Links<'a> {
 pub struct FollowedLink {
     /// Path of the link itself.
     pub link: PathBuf,
-    /// What following it passes through, as [`Links::follow`] returns it.
+    /// The result of following the link, as [`Links::follow`] returns it.
     pub places: Vec<PathBuf>,
 }
 
-/// Whether git itself reads a file, and may run what it names.
+/// Whether a file is git's own: git reads it, and may run the programs that it names.
 type IsGitsOwn<'a> = &'a dyn Fn(&Path) -> bool;
 
 impl Policy {
-    /// Judges a call before it runs, by what it says it will touch. `effects` must be resolved.
+    /// Judges a call before it runs, by the effects that it declares. `effects` must be resolved.
     pub fn judge(&self, effects: &[Effect], workspace: &Path, is_repository: IsRepository<'_>) -> Verdict {
         self.judge_as(effects, workspace, &|path| belongs_to_git(path, workspace, is_repository))
     }
 
-    /// Judges a call after it ran, before its changes are settled, by what it did: each path of `changes` and of
-    /// `bulk`. For a command that worked in a view, files that `git` wrote as its data are judged like other files; Git
-    /// never runs them.
+    /// Judges a call after it ran, before its changes are settled: each path of `changes` and of `bulk`. For a command
+    /// that worked in a view, files that `git` wrote as its data are judged like other files; Git never runs them.
     pub fn judge_changes(
         &self,
         changes: &[Change],
@@ -146,8 +145,8 @@ impl Policy {
         data.and(rest).and(self.judge_rights(changes))
     }
 
-    /// Judges `effects`, whose paths are as a call spells them, by the rules that ask or deny alone. What a path leads to is
-    /// judged by [`Policy::judge`].
+    /// Judges `effects`, whose paths are as a call spells them, only by the rules that ask or deny. [`Policy::judge`]
+    /// judges the targets of links.
     pub fn judge_names(&self, effects: &[Effect], workspace: &Path) -> Verdict {
         let ruled = |effect: &Effect| {
             let mut others = self.rules.iter().filter(|rule| rule.ruling != Ruling::Only);
@@ -159,9 +158,9 @@ impl Policy {
         effects.iter().map(ruled).reduce(Verdict::and).unwrap_or(Verdict::Allow)
     }
 
-    /// Adapts the policy to effects like `effects`, whose rules that ask or deny about paths of the workspace also hold
-    /// for what symbolic links lead to: the folder or file that they begin with, and the links below that folder that
-    /// they name.
+    /// Extends the policy for effects like `effects`: its rules that ask or deny about paths of the workspace also
+    /// apply to the targets of symbolic links. These are the links in the folder or file that a pattern begins with,
+    /// and the links below that folder that the pattern matches.
     #[must_use]
     pub fn through_links(self, effects: &[Effect], workspace: &Path, links: Links<'_>) -> Self {
         let with_targets = |rule: Rule| {
@@ -172,7 +171,8 @@ impl Policy {
         Self { rules: self.rules.into_iter().flat_map(with_targets).collect(), ..self }
     }
 
-    /// No rule about writing speaks of programs that run with the rights of another user.
+    /// Asks for approval of files that become setuid or setgid: rules about writing do not cover the rights of another
+    /// user.
     fn judge_rights(&self, changes: &[Change]) -> Verdict {
         let given = changes.iter().filter(|change| change.gives_rights() && self.mode != Mode::Full);
         let written: Vec<Effect> = given.map(|change| Effect::Write(change.path.clone())).collect();
@@ -192,7 +192,8 @@ impl Policy {
         let runs = effects.iter().any(|effect| matches!(effect, Effect::Execute(_)));
         for effect in effects.iter().filter(|effect| seen.insert(*effect)) {
             let ground = match effect {
-                // A tool that fetches may do so for a plan; a command with network may do anything there.
+                // In plan mode a fetching tool may use the network. A command with network is denied, because it could
+                // do anything there.
                 Effect::Network(_) if runs && self.mode == Mode::Plan => MatchedBy::Closed(self.mode),
                 _ => self.ground(effect, workspace, is_gits_own),
             };
@@ -205,8 +206,8 @@ impl Policy {
         verdicts.reduce(Verdict::and).unwrap_or(Verdict::Allow)
     }
 
-    /// Returns the verdict on `effect` alone, and the rules that decide it; `None` if the mode does. `effect` must be
-    /// resolved.
+    /// Returns the verdict on `effect` alone, and the rules that decide it, or `None` if the mode decides it. `effect`
+    /// must be resolved.
     pub fn explain(
         &self,
         effect: &Effect,
@@ -226,13 +227,13 @@ impl Policy {
         (ground.verdict(&[effect]), rules)
     }
 
-    /// What settles `effect`.
+    /// Returns the rules or the mode that decide on `effect`.
     fn ground(&self, effect: &Effect, workspace: &Path, is_gits_own: IsGitsOwn<'_>) -> MatchedBy<'_> {
         let is_gits_own = match effect {
             Effect::Write(path) => is_gits_own(&normal(&workspace.join(path))),
             Effect::Read(_) | Effect::Execute(_) | Effect::Network(_) => false,
         };
-        // What rules allow is for the work, not for its plan.
+        // Rules that allow apply to the work, not to plan mode.
         if self.mode == Mode::Plan && !is_for_planning(effect, workspace) {
             return MatchedBy::Closed(self.mode);
         }
@@ -253,7 +254,7 @@ impl Policy {
         match (settled, effect) {
             (Some((_, ground)), _) => return ground,
             (None, Effect::Execute(execution)) => {
-                // Quotes, expansions and redirections are in no command that a rule allows.
+                // Rules that allow match no command with quotes, expansions or redirections.
                 let allowed = |command: &str| {
                     let one = Effect::Execute(Execution { command: command.into(), ..execution.clone() });
                     first(&one).filter(|rule| rule.ruling == Ruling::Allow)
@@ -268,8 +269,8 @@ impl Policy {
         self.mode.ground(effect, workspace, is_gits_own)
     }
 
-    /// The strictest of what settles each command inside the line that `execution` runs; `None` if no rule that asks or
-    /// denies matches one of them.
+    /// Returns the strictest match over all commands in the line that `execution` runs; `None` if no rule that asks or
+    /// denies matches a command.
     fn strictest_inside(&self, execution: &Execution, workspace: &Path) -> Option<(Ruling, MatchedBy<'_>)> {
         if !self.rules.iter().any(|rule| rule.holds_unread(None)) {
             return None;
@@ -290,7 +291,7 @@ impl Policy {
     }
 }
 
-/// Where the workspace lies says nothing about its files: working trees may be in their repository.
+/// The path of the workspace does not count: a working tree may lie within the `.git` folder of its repository.
 fn belongs_to_git(file: &Path, workspace: &Path, is_repository: IsRepository<'_>) -> bool {
     let inside = file.strip_prefix(workspace).ok();
     let above = file.ancestors().skip(1);
@@ -301,17 +302,17 @@ fn belongs_to_git(file: &Path, workspace: &Path, is_repository: IsRepository<'_>
 /// Why an effect runs, is asked for, or does not run.
 enum MatchedBy<'a> {
     Rule(&'a Rule),
-    /// The line does not tell all that it runs, and may run what this rule is about.
+    /// The line cannot be parsed completely, and may run a command that this rule matches.
     Unread(&'a Rule),
-    /// Each command of a line is allowed by one of these.
+    /// Each command of the line is allowed by one of these rules.
     Each(Vec<&'a Rule>),
-    /// No rule of those that limit what may run matches.
+    /// None of these `only` rules matches.
     Outside(Vec<&'a Rule>),
-    /// The mode lets it run.
+    /// The mode allows it.
     Open,
     /// The mode asks.
     Asked,
-    /// The mode asks, since the person's next `git` would do what is written here.
+    /// The mode asks, since the user's next `git` command would execute what the effect writes.
     GitsOwn,
     /// The mode asks, since the command would run outside of the workspace.
     Elsewhere,
@@ -387,7 +388,7 @@ fn is_for_planning(effect: &Effect, workspace: &Path) -> bool {
     }
 }
 
-/// More effects than this are counted in a reason; the question names them all.
+/// Maximum effects that a reason names; it counts the others. The question to the user names them all.
 const MAX_NAMED_EFFECTS: usize = 4;
 
 fn named(effects: &[&Effect]) -> String {
@@ -410,7 +411,7 @@ impl Mode {
             (_, Effect::Write(_)) if is_gits_own => MatchedBy::GitsOwn,
             (Self::AcceptEdits, Effect::Write(path)) if inside(path) => MatchedBy::Open,
             (_, Effect::Execute(Execution { folder, .. })) if !inside(folder) => MatchedBy::Elsewhere,
-            // It can do nothing but change its view, and what it changed there is judged afterwards.
+            // The command can change only its view, and these changes are judged afterwards.
             (_, Effect::Execute(execution)) if execution.stays_inside() => MatchedBy::Open,
             (Self::Plan, _) => MatchedBy::Closed(self),
             (Self::Ask | Self::AcceptEdits, _) => MatchedBy::Asked,
@@ -418,7 +419,7 @@ impl Mode {
     }
 }
 
-/// `.` and `..` removed without looking at the disk.
+/// Returns `path` with `.` and `..` removed, without accessing the file system.
 pub fn normal(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for component in path.components() {

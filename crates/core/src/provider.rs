@@ -8,9 +8,10 @@ use std::{sync::Arc, time::Duration};
 pub trait Provider: Send + Sync {
     /// Streams one reply. A provider that cannot stream yields one [`Delta`] per part.
     ///
-    /// The stream ends after [`Delta::Stop`], or a [`Delta::Usage`] that follows at once, or after the first error; one that ends otherwise was cut off, and
-    /// the provider says so with [`ProviderError::Connection`]. Dropping the stream cancels the request. A provider has time
-    /// limits of its own: a stream that yields nothing is waited for until the turn is interrupted.
+    /// The stream ends after [`Delta::Stop`], or a [`Delta::Usage`] that follows at once, or after the first error. If
+    /// it is cut off, the provider ends it with [`ProviderError::Connection`]. Dropping the stream cancels the request.
+    /// A provider must enforce its own timeouts: the engine waits for a stream that yields nothing until the turn is
+    /// interrupted.
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ProviderError>>;
 }
 
@@ -20,7 +21,7 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
     }
 }
 
-/// All that a model reads. Cheap to clone: what is long is shared.
+/// A request to a model. Cheap to clone: its long parts are shared.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The model's name as its vendor spells it.
@@ -29,26 +30,27 @@ pub struct Request {
     pub system: String,
     /// The conversation, always well formed: each call has exactly one result, in call order.
     pub messages: Vec<Arc<Message>>,
-    /// What the model may call; empty for nothing.
+    /// The tools that the model may call; may be empty.
     pub tools: Arc<[ToolSpec]>,
     /// Maximum tokens of the reply.
     pub max_output: u32,
-    /// Where the model writes its calls as text: how. A provider that can hold it to that, does; another one need not look.
+    /// The form of calls, if the model writes them as text. A provider that can constrain the model's output enforces
+    /// it; other providers may ignore it.
     pub form: Option<Arc<CallForm>>,
-    /// What the answer must be, where it must be JSON. A provider that can hold the model to that, does; another one need
-    /// not look: the conversation says it, too, and the answer is checked.
+    /// The form of the answer, if it must be JSON. A provider that can constrain the model's output enforces it; other
+    /// providers may ignore it, because the conversation describes the form as well and the answer is checked.
     pub answer: Option<AnswerForm>,
     /// Sampling settings by the wire's own names (`temperature`, `top_p`, …), sent as they are.
     pub options: Map<String, Value>,
 }
 
-/// The JSON that is asked for.
+/// The form of an answer in JSON.
 #[derive(Clone, Debug)]
 pub struct AnswerForm {
     /// JSON Schema of the answer.
     pub schema: Arc<Value>,
-    /// The work is done, and the next reply is to be the answer. A provider that cannot leave a model the choice between
-    /// calls and a form holds it to the form then, without tools.
+    /// Whether the work is done, so that the next reply must be the answer. A provider that cannot offer the model both
+    /// calls and a form enforces the form then, without tools.
     pub is_due: bool,
 }
 
@@ -59,11 +61,11 @@ pub enum Delta {
     Text(String),
     /// More of the thinking.
     Thinking(String),
-    /// The vendor's proof of the thinking so far; ends that thinking part.
+    /// The vendor's signature of the thinking so far; ends that thinking part.
     Signature(String),
     /// A tool call begins. `id` is empty where the vendor gave none.
     CallStart {
-        /// Tells the calls of one reply apart, and orders them.
+        /// Identifies the call within the reply, and orders the calls.
         index: usize,
         /// ID that the provider gave the call.
         id: CallId,
@@ -77,33 +79,33 @@ pub enum Delta {
         /// A piece of the JSON; not valid by itself.
         json: String,
     },
-    /// What was meant as a call cannot be run, for a reason that its arguments do not show.
+    /// A call cannot be run, for a reason that its arguments do not show.
     CallProblem {
         /// Index of the call that it belongs to.
         index: usize,
-        /// The model reads it: [`crate::ToolCall::problem`].
+        /// The reason, which the model reads: [`crate::ToolCall::problem`].
         problem: String,
     },
     /// Tokens used so far; a later one replaces an earlier one.
     Usage(Usage),
-    /// The reply begins anew after a fault: everything that this stream said so far is void.
+    /// The reply restarts after a fault: all earlier deltas of this stream are void.
     Retrying {
         /// What went wrong.
         reason: String,
         /// How long the provider waits before it asks again.
         after: Duration,
-        /// Whether what was given up may be charged for: the model began to answer, or the server took the request
-        /// and said nothing in time.
+        /// Whether the vendor may charge for the request that was given up: the model had begun to answer, or the
+        /// server accepted the request and timed out.
         charged: bool,
     },
     /// The reply is complete.
     Stop(StopReason),
 }
 
-/// Why there is no reply, sorted by what can be done about it.
+/// Why there is no reply. The variants differ in what can be done about it.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderError {
-    /// A person must give a key, or another one.
+    /// The API key is missing or invalid: the user must provide one.
     #[error("{provider} refused the key: {message}")]
     Auth {
         /// The vendor's name.
@@ -113,7 +115,7 @@ pub enum ProviderError {
         /// What to do about it.
         hint: Option<String>,
     },
-    /// There is no key, and no other way to be let in: a person must sign in.
+    /// There is neither a key nor another credential: the user must sign in.
     #[error("cannot sign in to {provider}: {message}")]
     SignIn {
         /// The vendor's name.
@@ -123,7 +125,7 @@ pub enum ProviderError {
         /// What to do about it.
         hint: String,
     },
-    /// The key is valid but may not make this request; another model, country or plan may be allowed.
+    /// The key is valid but not authorized for this request; another model, country or plan may be.
     #[error("{provider} denies access: {message}")]
     Denied {
         /// The vendor's name.
@@ -140,7 +142,7 @@ pub enum ProviderError {
         provider: String,
         /// Message of the provider.
         message: String,
-        /// What the vendor asked for (`Retry-After`, or the reset of a limit that it names).
+        /// The wait that the vendor asked for (`Retry-After`, or the reset time of a limit).
         retry_after: Option<Duration>,
         /// Whether the limit on requests or tokens of this account is reached; otherwise the server is overloaded.
         is_rate_limited: bool,
@@ -164,7 +166,7 @@ pub enum ProviderError {
         provider: String,
         /// Message of the provider.
         message: String,
-        /// What the vendor asked for.
+        /// The wait that the vendor asked for.
         retry_after: Option<Duration>,
         /// For the log.
         #[source]
@@ -191,7 +193,7 @@ pub enum ProviderError {
     /// The engine must send less.
     #[error("the conversation does not fit the model's context window: {message}")]
     ContextTooLong {
-        /// The vendor's words.
+        /// The vendor's message.
         message: String,
     },
     /// The model used up its output limit before it wrote any text. The same request would end in the same way.
@@ -199,7 +201,7 @@ pub enum ProviderError {
     NoAnswer {
         /// What it used its tokens for.
         message: String,
-        /// How to give it more, or to have it need less.
+        /// How to raise the limit, or to make the model use fewer tokens.
         hint: String,
     },
     /// The provider rejected the request. The same request will never succeed.
@@ -212,7 +214,7 @@ pub enum ProviderError {
         /// What to do about it.
         hint: Option<String>,
     },
-    /// The vendor's content policy does not let the model answer this conversation. Another model may.
+    /// The vendor's content policy prevents an answer to this conversation. Another model may answer.
     #[error("{provider} refused to answer: {message}")]
     Refused {
         /// The vendor's name.
@@ -220,7 +222,7 @@ pub enum ProviderError {
         /// Message of the provider.
         message: String,
     },
-    /// No answer, half an answer, or something that is no answer.
+    /// There was no response, an incomplete response or an invalid response.
     #[error("the connection to {provider} failed: {message}")]
     Connection {
         /// The vendor's name.
@@ -233,23 +235,25 @@ pub enum ProviderError {
     },
 }
 
-/// What a person can do about a refusal by a vendor's content policy.
+/// What the user can do about a refusal by a vendor's content policy.
 pub const REFUSED_HINT: &str =
     "say it in other words, or name a model that is asked in its place with `fallback`";
 
-/// The source of a [`ProviderError::Connection`] where the server took the request and said nothing in time.
+/// The source of a [`ProviderError::Connection`] if the server accepted the request and sent no response before the
+/// timeout.
 #[derive(Debug, thiserror::Error)]
 #[error("no answer in time")]
 pub struct TimedOut;
 
-/// The source of a [`ProviderError::Connection`] or a [`ProviderError::Internal`] where the server answered, but not with a
-/// reply that can be read. The next answer is often the same, and may be paid for.
+/// The source of a [`ProviderError::Connection`] or a [`ProviderError::Internal`] if the server's response could not be
+/// parsed. A retry often gets the same response, and may be charged for.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer is no reply that can be read")]
 pub struct UnreadableReply;
 
 impl ProviderError {
-    /// Returns whether the server took the request and said nothing in time. It may charge for it.
+    /// Returns whether the server accepted the request and sent no response before the timeout. The vendor may charge
+    /// for the request.
     pub fn is_timed_out(&self) -> bool {
         match self {
             Self::Connection { source: Some(source), .. } => source.is::<TimedOut>(),
@@ -263,7 +267,7 @@ impl ProviderError {
         }
     }
 
-    /// Returns whether it is worth trying again without any change.
+    /// Returns whether a retry of the same request may succeed.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Busy { .. } | Self::Internal { .. } | Self::Connection { .. } => true,
@@ -306,7 +310,7 @@ impl ProviderError {
         })
     }
 
-    /// Returns what a person can do about it.
+    /// Returns what the user can do about it.
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Auth { hint, .. } | Self::Rejected { hint, .. } | Self::Exhausted { hint, .. } => {

@@ -1,4 +1,4 @@
-//! [`is_public`]: says which addresses belong to the public internet.
+//! [`is_public`]: decides whether an address belongs to the public internet.
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Whether the address is reachable from the whole internet: neither this machine, nor a private network, nor a
@@ -13,8 +13,8 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// Whether it is at least another machine, possibly one of a private network: neither this one, nor what only its
-/// neighbors reach, where machines in a cloud learn their keys.
+/// Whether the address is of another machine, possibly in a private network: neither of this machine nor link-local,
+/// where cloud machines get their credentials.
 pub fn is_elsewhere(address: IpAddr) -> bool {
     let is_here = |address: Ipv4Addr| {
         let [first, ..] = address.octets();
@@ -65,7 +65,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     (0x2000..0x4000).contains(&a) && !documentation && !special
 }
 
-/// The address of the older kind that this one leads to: mapped, translated (64:ff9b::/96) or tunnelled (2002::/16).
+/// The IPv4 address embedded in this address: mapped, translated (64:ff9b::/96) or tunnelled (2002::/16).
 fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let from = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match address.segments() {

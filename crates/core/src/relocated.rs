@@ -1,8 +1,7 @@
 //! [`relocated`]: rewrites the paths in a text from one folder to another.
 
-/// Returns `text` with the folder `to` in place of `from`. A path ends where no letter of a name follows, and begins
-/// where none is before it: `/work` is not in `/works`, nor in `/other/work`. The folder of all folders stays as it is,
-/// since it begins every path.
+/// Returns `text` with the folder `to` in place of `from`. Only whole paths are replaced: `/work` is neither in
+/// `/works` nor in `/other/work`. The root folder is not replaced, since every path begins with it.
 pub fn relocated(text: &str, from: &str, to: &str) -> String {
     let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
     let (mut whole, mut rest) = (String::with_capacity(text.len()), text);

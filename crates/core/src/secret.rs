@@ -1,32 +1,34 @@
-//! [`Secrets`]: values that are secret by their name or their looks, hidden from logs, models and child processes.
+//! [`Secrets`]: values that are secret by the name of their variable or by their form, hidden from logs, models and
+//! child processes.
 //!
-//! A *secret* here is what lets its holder in somewhere: a key, a password, a token, and what leads to one, such as the
-//! socket of an agent that holds keys.
+//! A *secret* here is anything that grants access: a key, a password, a token, or a handle to one, such as the socket
+//! of an agent that holds keys.
 use parking_lot::RwLock;
 use std::{borrow::Cow, cmp::Reverse, fmt, sync::Arc};
 
 mod looks;
 mod names;
 
-/// The text in place of a secret.
+/// The text that replaces a secret.
 const PLACEHOLDER: &str = "[key]";
 
-/// Shorter values are not searched for: they are in many texts that are not secrets.
+/// Minimum bytes of a secret that is searched for: shorter values occur in many texts that are not secrets.
 const MIN_SECRET_BYTES: usize = 8;
 
-/// A value that is only taken for a secret because of its variable's name must look like one to be searched for: a
-/// password may be `development`, and every word of it would be hidden.
+/// Minimum bytes of a value that is a secret only by its variable's name. It must also look like a secret to be
+/// searched for: if a password is `development`, every occurrence of that word would be hidden.
 const MIN_GUESSED_BYTES: usize = 16;
 
-/// Maximum registered values; the oldest goes first. A process that runs for months gets a new token every hour.
+/// Maximum registered values; the least recently registered one is removed first. A process that runs for months gets a
+/// new token every hour.
 const MAX_REGISTERED: usize = 200;
 
-/// What [`register`] was given, the last one used at the end.
+/// The values passed to [`register`], the last one registered at the end.
 static REGISTERED: RwLock<Vec<String>> = RwLock::new(Vec::new());
 
-/// Registers a secret that this process reads or is given while it runs, such as the token of a sign-in: all [`Secrets`]
-/// of the process hide it from then on. A secret of several lines is hidden line by line, since files write its line ends
-/// in several ways. Short values are not registered.
+/// Registers a secret that this process obtains while it runs, such as the token of a sign-in: all [`Secrets`] of the
+/// process hide it from then on. A secret of several lines is hidden line by line, since files write its line ends in
+/// several ways. Short values are not registered.
 pub fn register(value: &str) {
     let value = value.trim();
     let (lines, min) = match value.contains('\n') {
@@ -35,7 +37,7 @@ pub fn register(value: &str) {
     };
     let mut registered = REGISTERED.write();
     for line in lines.into_iter().map(str::trim).filter(|line| line.len() >= min) {
-        // A line of JSON may hold it as well.
+        // A line of JSON may contain the secret in escaped form.
         let quoted = serde_json::Value::from(line).to_string();
         for form in [&quoted[1..quoted.len() - 1], line] {
             registered.retain(|other| other != form);
@@ -46,8 +48,8 @@ pub fn register(value: &str) {
     registered.drain(..too_many);
 }
 
-/// Like [`register`], for a value that may be a word of everyday texts, such as `development`: only one that looks like
-/// a secret is registered.
+/// Like [`register`], for a value that may be an ordinary word, such as `development`: it is registered only if it
+/// looks like a secret.
 pub fn register_guessed(value: &str) {
     if is_unlike_words(value.trim()) {
         register(value);
@@ -65,19 +67,19 @@ pub fn without_credentials(url: &str) -> Option<String> {
     Some(format!("{}{}", &url[..start], &url[end..]))
 }
 
-/// Values that must not be shown, in any output, and those that this process registered. They cannot be printed by
-/// accident.
+/// Values that must not appear in any output, including those registered in this process. The type's `Debug` output
+/// does not show them.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secrets(Arc<[String]>);
 
 impl Secrets {
-    /// `known` are secrets for sure; of `guessed` those are taken that look like one.
+    /// `known` are certainly secrets; of `guessed`, only values that look like secrets are used.
     pub fn new(known: impl IntoIterator<Item = String>, guessed: impl IntoIterator<Item = String>) -> Self {
         let known = known.into_iter().map(|value| value.trim().to_owned());
         let known = known.filter(|value| value.len() >= MIN_SECRET_BYTES);
         let guessed = guessed.into_iter().map(|value| value.trim().to_owned());
         let mut values: Vec<String> = known.chain(guessed.filter(|value| is_unlike_words(value))).collect();
-        // The longest first: a part of it may be a secret, too.
+        // The longest first, because a part of a secret may be a secret, too.
         values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup();
         Self(values.into())
@@ -96,7 +98,7 @@ impl Secrets {
         }
     }
 
-    /// The secrets that `is_wanted` picks, the longest first.
+    /// The secrets that `is_wanted` selects, the longest first.
     fn wanted(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let registered = REGISTERED.read();
         let all = self.0.iter().chain(&*registered);
@@ -110,8 +112,7 @@ impl Secrets {
         !self.wanted(|secret| text.contains(secret)).is_empty() || self.hide_among_signs(text).is_some()
     }
 
-    /// `text` with `[key]` in place of each of them, also where signs that move the cursor or set a color are between
-    /// its letters.
+    /// `text` with `[key]` in place of each of them, even with terminal escape sequences between its characters.
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut hidden = Cow::Borrowed(text);
         for secret in self.wanted(|secret| text.contains(secret)) {
@@ -123,14 +124,14 @@ impl Secrets {
         }
     }
 
-    /// Hides secrets in what a terminal shows of `text`, ignoring escape sequences; `None` if it shows none of them.
+    /// Hides secrets in `text`, ignoring escape sequences within them; `None` if it contains no secret.
     fn hide_among_signs(&self, text: &str) -> Option<String> {
         if self.is_empty() || !text.contains(is_sign) {
             return None;
         }
         let shown: Vec<&str> = anstream::adapter::strip_str(text).collect();
         let plain = shown.concat();
-        // Where each byte that is shown is in `text`.
+        // The position in `text` of each visible byte.
         let start = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
         let places: Vec<usize> =
             shown.iter().flat_map(|part| start(part)..start(part) + part.len()).collect();
@@ -150,7 +151,7 @@ impl Secrets {
         (end > 0).then(|| hidden + &text[end..])
     }
 
-    /// Hides secrets in the lines of a diff, where signs and numbers separate the lines of a secret that has several.
+    /// Hides secrets in the lines of a diff, in which signs and line numbers separate the lines of a multi-line secret.
     pub fn hide_in_diff(&self, lines: &str) -> String {
         let mut hidden = self.hide(lines).into_owned();
         let lines = self.0.iter().filter(|secret| secret.contains('\n')).flat_map(|secret| secret.lines());
@@ -171,7 +172,7 @@ fn is_sign(letter: char) -> bool {
     letter.is_control() && !matches!(letter, '\n' | '\r' | '\t')
 }
 
-/// Long, with letters and digits, without spaces and no path.
+/// Whether `value` looks random: long, with letters and digits, without spaces, and not a path.
 fn is_unlike_words(value: &str) -> bool {
     value.len() >= MIN_GUESSED_BYTES
         && value.bytes().all(|byte| byte.is_ascii_graphic())

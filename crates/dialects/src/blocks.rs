@@ -1,7 +1,9 @@
-//! [`reader`]: the engine that reads a reply by a [`Grammar`]: delimiters begin and end thoughts and blocks of calls.
+//! [`reader`]: the engine that parses a reply by a [`Grammar`], whose delimiters begin and end thoughts and blocks of
+//! calls.
 //!
-//! JSON in a block is followed strictly, so that `{` alone may begin a block, delimiters within strings of the JSON do not
-//! count, and what stops being JSON is let go at once. Blocks with tags have a [`Shape`](super::tagged_calls::Shape).
+//! JSON in a block is parsed strictly, so that `{` alone may begin a block, delimiters within JSON strings do not
+//! count, and text that stops being JSON is released immediately. Blocks with tags have a
+//! [`Shape`](super::tagged_calls::Shape).
 mod grammar;
 
 pub(super) use super::ends::Json;
@@ -14,28 +16,28 @@ use super::{
     tagged_calls::Reading,
 };
 
-/// What a delimiter does.
+/// The meaning of a delimiter.
 #[derive(Clone, Copy)]
 enum Act {
     Nothing,
-    /// Thoughts end that were never opened.
+    /// Ends thoughts that were never opened.
     Orphan,
     Hush,
     TurnEnd,
-    /// `<bos>` or `<eos>`, which a server may have left there.
+    /// `<bos>` or `<eos>`, which a server may have left in the reply.
     Leak {
         first: bool,
     },
     Think(usize),
     Block(usize),
     Close,
-    /// The block ends, and the text is read again outside of it.
+    /// Ends the thoughts, and is parsed again outside of them.
     Stop,
 }
 
-/// A reader of a dialect with blocks.
+/// Creates the reader of a dialect with a grammar.
 pub(super) fn reader(grammar: &'static Grammar, setting: &Setting) -> Box<dyn Reader> {
-    // If it is unknown how the prompt ends, what comes before the calls may be thoughts, which are not for the user.
+    // If the end of the prompt is unknown, the text before the calls may be thoughts, which are not for the user.
     let untold = setting.begins_thinking.is_none() && setting.prompt_end.is_empty();
     let unsure = grammar.thinks_by_default && untold && !setting.split_thinking && setting.find_calls;
     let is_prompted = setting.find_calls && setting.prompt_end.trim_end().ends_with(grammar.prompted);
@@ -68,7 +70,7 @@ pub(super) fn reader(grammar: &'static Grammar, setting: &Setting) -> Box<dyn Re
     Box::new(reader)
 }
 
-/// The delimiters that count in the text.
+/// The delimiters outside of blocks and thoughts.
 fn opening(grammar: &Grammar, setting: &Setting) -> Vec<(&'static str, Act)> {
     let mut delimiters: Vec<_> = all(grammar.noise, Act::Nothing).collect();
     delimiters.extend(all(grammar.turn_ends, Act::TurnEnd));
@@ -76,7 +78,7 @@ fn opening(grammar: &Grammar, setting: &Setting) -> Vec<(&'static str, Act)> {
     if setting.split_thinking {
         for (number, thought) in grammar.thoughts.iter().enumerate() {
             delimiters.push((thought.open, Act::Think(number)));
-            // A thought that was never opened has ended.
+            // Such a delimiter ends thoughts that were never opened.
             delimiters.extend(all(thought.close, Act::Orphan).filter(|_| !thought.first));
         }
     }
@@ -92,42 +94,42 @@ fn opening(grammar: &Grammar, setting: &Setting) -> Vec<(&'static str, Act)> {
 struct Blocks {
     grammar: &'static Grammar,
     setting: Setting,
-    /// Delimiters that are recognized in the text.
+    /// The delimiters outside of blocks and thoughts.
     delimiters: Delimiters<Act>,
-    /// What is looked for in each of the blocks.
+    /// The delimiters inside each kind of block.
     inner: Vec<Inner>,
     within: Within,
     buffer: String,
-    /// The text before this byte of the buffer was passed on.
+    /// Position in the buffer up to which the text was emitted.
     at: usize,
-    /// How many bytes of the reply are in the buffer no more.
+    /// Number of bytes of the reply that were removed from the buffer.
     drained: usize,
-    /// Whether there was text already.
+    /// Whether text was emitted.
     begun: bool,
-    /// Whether special tokens are left in the reply, so that they are no text.
+    /// Whether the server leaves special tokens in the reply, so that they are not text.
     leaks: bool,
-    /// Whether no more blocks count.
+    /// Whether further blocks are ignored.
     is_done: bool,
     between: bool,
-    /// Text that was written where the grammar allows none.
+    /// Text at a place where the grammar allows none.
     hushed: Option<String>,
     /// Text that may turn out to be thoughts.
     held: Option<String>,
-    /// Whether what is held back follows a call.
+    /// Whether the held text follows a call.
     is_behind_call: bool,
-    /// Whether thoughts were opened.
+    /// Whether the reply has opened thoughts.
     has_thought: bool,
-    /// What thoughts that were opened may begin with, which is not part of them.
+    /// The label with which opened thoughts may begin, and which is left out.
     label: &'static str,
-    /// How many blocks ended where the end of a value was forgotten.
+    /// Number of blocks in which the end of a value was missing.
     forgotten: usize,
     /// The thought that the prompt opened.
     open: Option<usize>,
-    /// Whether all of the reply is still in the buffer, and may be a piece of the words that open thoughts.
+    /// Whether the whole reply is still in the buffer and may be a part of the words that open thoughts.
     is_fresh: bool,
 }
 
-/// What is looked for within a block.
+/// The delimiters inside a block.
 enum Inner {
     Json(Box<Ends>),
     Tags(Box<Reading>),
@@ -157,21 +159,21 @@ impl Inner {
     }
 }
 
-/// Where the reader stands.
+/// The state of the reader.
 enum Within {
     Text,
     Thoughts(Box<Delimiters<Act>>),
-    /// After the opening delimiter of the block with this number, which the prose may only mention.
+    /// After the opening delimiter of the block with this number, which may be only mentioned in prose.
     Opening(usize),
     Block(usize, Inside),
-    /// After the block with this number; text that belongs to it may still follow.
+    /// After the block with this number; delimiters that belong to it may still follow.
     After(usize),
 }
 
-/// Between two opening delimiters of which only the second counts stand fewer bytes than this.
+/// Maximum bytes between two opening delimiters of which only the second counts.
 const MAX_GAP: usize = 256;
 
-/// In at most this many blocks at the end of a reply an end may be forgotten: each is read once more.
+/// Maximum number of blocks at the end of a reply in which a missing end is searched, since each is parsed again.
 const MAX_FORGOTTEN: usize = 16;
 
 impl Reader for Blocks {
@@ -184,14 +186,14 @@ impl Reader for Blocks {
         {
             say(said, Said::Thinking, &format!("{}\n", thought.open));
         }
-        // Half of the buffer at a time, so that each byte is moved a bounded number of times.
+        // Moves the buffer only if half of it was emitted, so that each byte is moved a bounded number of times.
         let may_move = matches!(self.within, Within::Text | Within::Thoughts(_));
         if may_move && self.at > self.buffer.len() / 2 {
             self.buffer.drain(..self.at);
             self.drained += self.at;
             self.at = 0;
         }
-        // Most text has none of the marks, and is seen fast to have none.
+        // Most text has none of the marks: ASCII needs no search.
         let marks = if text.is_ascii() { &[] } else { self.grammar.blank_marks };
         match marks {
             [] => self.buffer.push_str(text),
@@ -209,9 +211,9 @@ impl Reader for Blocks {
         if !self.setting.find_calls {
             return Vec::new();
         }
-        // A mere bracket may be anywhere.
+        // Blocks that open with a single bracket are left out, since it may be anywhere.
         let mut blocks = self.grammar.blocks;
-        // Where the tools are unknown only the usual form of tags is taken for a call.
+        // If the tools are unknown, only the usual form of tags counts as a call.
         if self.setting.tools.is_empty() && blocks.iter().all(|block| block.tags.is_some()) {
             blocks = &blocks[..blocks.len().min(1)];
         }
@@ -257,7 +259,7 @@ impl Blocks {
         !is_open && words.into_iter().any(|open| self.buffer.len() < open.len() && fits(open, &self.buffer))
     }
 
-    /// Whether there may be more to find in what is there.
+    /// Takes one step; returns whether the buffer may contain more.
     fn step(&mut self, whole: bool, said: &mut Vec<Said>) -> bool {
         match self.within {
             Within::Text => self.in_text(whole, said),
@@ -289,7 +291,7 @@ impl Blocks {
                 let inner = &self.inner[number];
                 let Some(mut end) = inside.end(inner.ends(), &self.buffer, whole) else { return false };
                 if end.cut && matches!(inner, Inner::Tags(_)) && self.forgotten < MAX_FORGOTTEN {
-                    // Done only once, because it reads the block again.
+                    // Done only a few times, since it parses the block again.
                     let body = &self.buffer[self.at..];
                     let found = inside.forgotten(inner.ends(), body, self.grammar.blocks[number].close);
                     end = found.map_or(end, |end| end.moved(self.at));
@@ -303,7 +305,7 @@ impl Blocks {
         }
     }
 
-    /// Whether the block of this number is one.
+    /// Decides whether the block is a call or only mentioned.
     fn in_opening(&mut self, block: usize, whole: bool, said: &mut Vec<Said>) -> bool {
         let open = self.grammar.blocks[block].open;
         let Inner::Tags(reading) = &self.inner[block] else { return self.begin_block(block, said) };
@@ -391,7 +393,7 @@ impl Blocks {
                 self.within = Within::Opening(block);
             }
             Act::Leak { first } if self.leaks || (first && self.drained + self.at == 0) => {
-                // Nor did that server tell whether the prompt has opened the thoughts: only their end will.
+                // Such a server does not tell either whether the prompt opened the thoughts: only their end shows that.
                 let may_think =
                     self.setting.split_thinking && self.grammar.thoughts.iter().any(|thought| !thought.first);
                 if first && !self.leaks && may_think {
@@ -416,7 +418,7 @@ impl Blocks {
     fn think(&mut self, thought: usize) {
         self.has_thought = true;
         let thought = &self.grammar.thoughts[thought];
-        // A call in thoughts that are never closed is found later: what it begins with stays.
+        // A call in thoughts that are never closed is found later, so delimiters with which a call begins are kept.
         let opens_call = |noise: &str| self.grammar.blocks.iter().any(|block| block.open.starts_with(noise));
         let noise = all(self.grammar.noise, Act::Nothing).chain(all(self.grammar.turn_ends, Act::Nothing));
         let noise = noise.filter(|(noise, _)| !opens_call(noise));
@@ -430,7 +432,7 @@ impl Blocks {
         if !block.tail.is_empty() {
             self.within = Within::After(number);
         }
-        // A bare bracket, and nothing that could be a name: it is far from being a call.
+        // A bare bracket without anything that could be a name is not a call.
         if end.broken && block.kept == block.open.len() && !self.buffer[self.at..end.body].contains('"') {
             return self.say_until(end.after, said);
         }
@@ -483,7 +485,7 @@ impl Blocks {
         self.at = end;
     }
 
-    /// Reports the text that was held back as a problem: the grammar allows none at this place.
+    /// Reports the held text as a problem, since the grammar allows none at this place.
     fn call_problem(&mut self, place: &str, said: &mut Vec<Said>) {
         let held = self.held.take().unwrap_or_default();
         if !held.trim().is_empty() {
@@ -491,12 +493,12 @@ impl Blocks {
         }
     }
 
-    /// Passes on the text that was held back.
+    /// Emits the held text.
     fn release(&mut self, kind: fn(String) -> Said, said: &mut Vec<Said>) {
         say(said, kind, &self.held.take().unwrap_or_default());
     }
 
-    /// Ends the prose, since calls begin.
+    /// Ends the prose, since a block of calls begins.
     fn leave_prose(&mut self, said: &mut Vec<Said>) {
         match &mut self.held {
             Some(_) if self.is_behind_call && self.grammar.has_only_calls_between => {
@@ -518,7 +520,7 @@ impl Blocks {
     }
 }
 
-/// The text behind the last of several opening delimiters, if anything does.
+/// The text after the last of several opening delimiters, if any follows it.
 fn last_begun<'a>(text: &'a str, open: &str) -> &'a str {
     let mut rest = text;
     while let Some(next) = rest.trim_start().strip_prefix(open) {
@@ -527,15 +529,15 @@ fn last_begun<'a>(text: &'a str, open: &str) -> &'a str {
     if rest.trim().is_empty() { text } else { rest }
 }
 
-/// Adds text or thoughts, joined to the last item if it is of the same kind.
+/// Emits text or thoughts, joined with the last item if it is of the same kind.
 pub(super) fn say(said: &mut Vec<Said>, kind: fn(String) -> Said, text: &str) {
     if text.is_empty() {
         return;
     }
-    // An empty string costs nothing.
+    // Cheap, since an empty string does not allocate.
     let next = kind(String::new());
     match (said.last_mut(), &next) {
-        // An empty one says that the thoughts before it are over.
+        // An empty item marks the end of the thoughts before it.
         (Some(Said::Text(before)), Said::Text(_)) | (Some(Said::Thinking(before)), Said::Thinking(_))
             if !before.is_empty() =>
         {

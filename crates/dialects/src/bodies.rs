@@ -1,4 +1,4 @@
-//! [`json_or_text`] and others: read what lies within a block of calls.
+//! [`json_or_text`] and others: parse the content of a block of calls.
 use super::{
     Call, Problem, Said, Setting,
     blocks::{Body, say},
@@ -7,12 +7,12 @@ use super::{
 };
 use serde_json::{Deserializer, Value};
 
-/// Reads a call or a list of calls; anything else, including one that was cut off, stays text.
+/// Parses a call or a list of calls; anything else, including one that was cut off, stays text.
 pub(super) fn json_or_text(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
     body.say(body_calls(body), said);
 }
 
-/// Calls that were read; what cannot be read stays text.
+/// Emits the parsed calls; anything else stays text.
 pub(super) fn read_or_text(body: &Body<'_>, read: Result<Vec<Call>, String>, said: &mut Vec<Said>) {
     let is_cut = read.is_ok() && body.cut;
     body.say(read.map_err(Problem::from), said);
@@ -27,12 +27,13 @@ fn body_calls(body: &Body<'_>) -> Result<Vec<Call>, Problem> {
     }
 }
 
-/// The calls of a body whose closing delimiter alone is missing, at the end of the reply.
+/// The calls of a complete body at the end of the reply whose closing delimiter is missing.
 fn whole_at_end(body: &Body<'_>) -> Option<Vec<Call>> {
     json_calls::calls(without_endings(body.text)).ok()
 }
 
-/// Reads a call or a list of calls. Reports the beginning of a call that was cut off; anything else stays text.
+/// Parses a call or a list of calls. The beginning of a call that was cut off is emitted, too; anything else stays
+/// text.
 pub(super) fn json_or_beginning(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
     let is_begun = body.cut && setting.beginnings && whole_at_end(body).is_none();
     let begun = if is_begun { cut_off(body.text) } else { Vec::new() };
@@ -53,10 +54,10 @@ pub(super) fn json_or_problem(body: &Body<'_>, setting: &Setting, said: &mut Vec
     }
 }
 
-/// JSON that no delimiter announces: it is a call only with a name and arguments.
+/// Parses JSON without delimiters: it is a call only if it has a name and arguments.
 pub(super) fn bare(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
     if body.broken && begins_call(body.text) {
-        // A new call may begin where this one broke.
+        // Another call may begin where this one broke.
         return body.told("a call is broken", said);
     }
     let value = if body.broken { None } else { mended(body.text).ok() };
@@ -81,8 +82,8 @@ fn begins_call(text: &str) -> bool {
     text.contains('{') && key.starts_with("\"name\"")
 }
 
-/// Calls in JSON, or in what models write for it: with single quotes and `None`, as in Python, or with a brace too few or too
-/// many at the end.
+/// Parses calls in JSON, or in what models write instead: with single quotes and `None`, as in Python, or with a brace
+/// too few or too many at the end.
 pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
     json_calls::calls(text).or_else(|why| {
         let text = text.trim();
@@ -96,11 +97,11 @@ pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
     })
 }
 
-/// JSON in which strings go over several lines, or a comma is before a closing bracket, as some models write it.
+/// Parses JSON with line breaks in strings, or a comma before a closing bracket, as some models write it.
 pub(super) fn mended(text: &str) -> serde_json::Result<Value> {
     serde_json::from_str(text.trim()).or_else(|error| {
         let (mut in_string, mut escaped, mut whole) = (false, false, String::new());
-        // Where a comma is in `whole` behind which nothing has come yet.
+        // Position in `whole` of a comma that is only followed by white space so far.
         let mut comma = None;
         for letter in text.trim().chars() {
             match (letter, comma) {
@@ -125,7 +126,7 @@ pub(super) fn mended(text: &str) -> serde_json::Result<Value> {
     })
 }
 
-/// The calls in JSON that was cut off: of the last one perhaps only the beginning.
+/// The calls in JSON that was cut off; the last one may be incomplete.
 pub(super) fn cut_off(text: &str) -> Vec<Call> {
     let mut rest = text.trim_start();
     let mut found = Vec::new();
@@ -142,7 +143,7 @@ pub(super) fn cut_off(text: &str) -> Vec<Call> {
     found
 }
 
-/// A call of whose object there is only the beginning.
+/// A call from the beginning of its object.
 fn begun(text: &str) -> Option<Call> {
     if let Ok(mut calls) = json_calls::calls(&format!("{text}}}")) {
         return calls.pop();
@@ -158,7 +159,7 @@ fn begun(text: &str) -> Option<Call> {
     Some(Call::new(name?, arguments.unwrap_or("{}")))
 }
 
-/// The keys of the outermost object, each with all that comes after its colon.
+/// The keys of the outermost object, each with the text after its colon.
 fn outermost(text: &str) -> Vec<(&str, &str)> {
     let (mut depth, mut opened, mut escaped, mut last) = (0_usize, None, false, "");
     let mut found = Vec::new();

@@ -1,28 +1,27 @@
-//! [`Delimiters`] finds delimiters in a text that comes piece by piece: the first of them, or where one may still begin.
+//! [`Delimiters`]: finds delimiters in a text that arrives in pieces: the first one, or the place where one may begin.
 
-/// Delimiters that are looked for together, each with what it means. If two begin at the same place, the longer one
-/// wins.
+/// A set of delimiters, each with its meaning. If two begin at the same place, the longer one wins.
 #[derive(Clone, Debug)]
 pub(super) struct Delimiters<M = usize> {
-    /// The longest first.
+    /// The delimiters, longest first.
     delimiters: Vec<(&'static str, M)>,
-    /// Whether one begins with this byte; most bytes begin none.
+    /// Whether a delimiter begins with this byte; most bytes begin none.
     leads: [bool; 256],
 }
 
-/// What a search came to.
+/// The result of a search.
 pub(super) enum Found<M> {
     Delimiter {
         at: usize,
         delimiter: &'static str,
         means: M,
     },
-    /// No delimiter starts before this byte; one may start here.
+    /// There is no delimiter before this byte; one may begin here.
     Open(usize),
 }
 
 impl Delimiters {
-    /// The meaning of each is its index in the list. Of two equal ones the last one wins.
+    /// The meaning of each delimiter is its index in the list. Of two equal ones, the last one wins.
     pub(super) fn new(delimiters: impl IntoIterator<Item = &'static str>) -> Self {
         let mut numbered: Vec<_> =
             delimiters.into_iter().enumerate().map(|(number, delimiter)| (delimiter, number)).collect();
@@ -32,7 +31,7 @@ impl Delimiters {
 }
 
 impl<M: Copy> Delimiters<M> {
-    /// Of two equal delimiters the first one wins.
+    /// Of two equal delimiters, the first one wins.
     pub(super) fn meaning(mut delimiters: Vec<(&'static str, M)>) -> Self {
         delimiters.sort_by_key(|(delimiter, _)| usize::MAX - delimiter.len());
         let mut leads = [false; 256];
@@ -40,14 +39,14 @@ impl<M: Copy> Delimiters<M> {
         Self { delimiters, leads }
     }
 
-    /// The first of them from byte `from` on. `whole`: nothing comes after `text`.
+    /// The first delimiter from byte `from` on. `whole`: whether nothing follows `text`.
     pub(super) fn find(&self, text: &str, from: usize, whole: bool) -> Found<M> {
         let bytes = text.as_bytes();
         let mut at = from;
         while let Some(skipped) = bytes[at..].iter().position(|byte| self.leads[usize::from(*byte)]) {
             at += skipped;
             for (delimiter, means) in &self.delimiters {
-                // A longer one may come, and counts.
+                // A longer delimiter may follow, and takes precedence.
                 if !whole
                     && delimiter.len() > bytes.len() - at
                     && delimiter.as_bytes().starts_with(&bytes[at..])
@@ -63,7 +62,7 @@ impl<M: Copy> Delimiters<M> {
         Found::Open(text.len())
     }
 
-    /// The first of them in a text that is whole: where it stands, the delimiter, and what it means.
+    /// The first delimiter in a complete text: its position, the delimiter, and its meaning.
     pub(super) fn first(&self, text: &str, from: usize) -> Option<(usize, &'static str, M)> {
         match self.find(text, from, true) {
             Found::Delimiter { at, delimiter, means } => Some((at, delimiter, means)),
@@ -71,7 +70,7 @@ impl<M: Copy> Delimiters<M> {
         }
     }
 
-    /// How many bytes at the end of `text` may be the beginning of one of them.
+    /// Number of bytes at the end of `text` that may be the beginning of a delimiter.
     pub(super) fn unfinished(&self, text: &str) -> usize {
         let bytes = text.as_bytes();
         let longest = self.delimiters.first().map_or(0, |(delimiter, _)| delimiter.len());

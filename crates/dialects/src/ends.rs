@@ -1,20 +1,21 @@
-//! [`Inside`]: finds where a block of calls ends: at a delimiter outside of its JSON and of its values, or with the JSON.
+//! [`Inside`]: finds the end of a block of calls: at a delimiter outside of its JSON and of its values, or at the end
+//! of the JSON.
 use super::{
     delimiters::{Delimiters, Found},
     walk::{Step, Walk},
 };
 
-/// What is looked for within a block.
+/// The delimiters inside a block, by region.
 pub(super) struct Ends {
     pub(super) between: Delimiters<Mark>,
-    /// In a value.
+    /// Delimiters inside a value.
     pub(super) value: Delimiters<Mark>,
-    /// In a part of a value in which delimiters of values do not count.
+    /// Delimiters inside a part of a value in which those of values do not count.
     pub(super) cdata: Delimiters<Mark>,
     pub(super) json: Json,
 }
 
-/// What a delimiter does within a block.
+/// The meaning of a delimiter inside a block.
 #[derive(Clone, Copy)]
 pub(super) enum Mark {
     Nothing,
@@ -22,40 +23,40 @@ pub(super) enum Mark {
     Json,
     /// The block ends.
     Close,
-    /// The block ends before it.
+    /// The block ends before this delimiter.
     Stop,
     /// A value begins.
     Value,
     /// A value ends.
     ValueEnd,
-    /// A value ends before it.
+    /// The value ends before this delimiter.
     ValueStop,
     Cdata,
 }
 
-/// Where a block has JSON.
+/// Where a block may contain JSON.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Json {
     None,
-    /// The block may begin with it.
+    /// At its beginning.
     First,
     /// Anywhere.
     Some,
-    /// Anywhere, and the block ends with it.
+    /// Anywhere; the block ends at the end of the JSON.
     Last,
 }
 
-/// A block that was begun.
+/// The state of the search in a block.
 pub(super) struct Inside {
-    /// How far the text was searched.
+    /// Position up to which the text was searched.
     seen: usize,
     region: Region,
-    /// Whether its JSON has begun.
+    /// Whether JSON has begun.
     has_json: bool,
 }
 
 enum Region {
-    /// Only blanks were seen.
+    /// Only blanks so far.
     Start,
     Json(Walk),
     Between,
@@ -63,7 +64,7 @@ enum Region {
     Cdata,
 }
 
-/// Where a block ends.
+/// The end of a block.
 pub(super) struct End {
     pub(super) body: usize,
     pub(super) after: usize,
@@ -72,7 +73,7 @@ pub(super) struct End {
     pub(super) broken: bool,
 }
 
-/// Each of these delimiters means this.
+/// Assigns the same meaning to each of these delimiters.
 pub(super) fn all<M: Copy>(
     delimiters: &'static [&'static str],
     means: M,
@@ -81,13 +82,14 @@ pub(super) fn all<M: Copy>(
 }
 
 impl Inside {
-    /// A block whose body begins at this byte.
+    /// The state for a block whose body begins at byte `seen`.
     pub(super) fn new(ends: &Ends, seen: usize) -> Self {
         let region = if ends.json == Json::First { Region::Start } else { Region::Between };
         Self { seen, region, has_json: false }
     }
 
-    /// Goes on in `text`, of which each byte is looked at once. `None`: not yet; `whole`: nothing comes after `text`.
+    /// Continues the search in `text`, whose bytes are visited once. `None` if the end was not reached; `whole`:
+    /// whether nothing follows `text`.
     pub(super) fn end(&mut self, ends: &Ends, text: &str, whole: bool) -> Option<End> {
         loop {
             let delimiters = match &mut self.region {
@@ -139,8 +141,8 @@ impl Inside {
         }
     }
 
-    /// Where a block ends that the reply ended in, because the end of a value was forgotten. `text`: its body; `closes`: what
-    /// ends it.
+    /// Finds the end of a block that seems to be cut off because the end of a value is missing. `text`: its body;
+    /// `closes`: its closing delimiters.
     pub(super) fn forgotten(&self, ends: &Ends, text: &str, closes: &[&'static str]) -> Option<End> {
         let mut again = Self { region: Region::Between, ..Self::new(ends, 0) };
         if !matches!(self.region, Region::Value) || !again.end(ends, text, true)?.cut {
@@ -157,12 +159,12 @@ impl Inside {
 }
 
 impl End {
-    /// Before this delimiter.
+    /// The block ends before this delimiter.
     fn at(at: usize, close: &'static str) -> Self {
         Self { body: at, after: at + close.len(), close, cut: false, broken: false }
     }
 
-    /// Returns the place in a text with `by` more bytes in front.
+    /// Shifts the positions by `by` bytes.
     pub(super) fn moved(self, by: usize) -> Self {
         Self { body: self.body + by, after: self.after + by, ..self }
     }

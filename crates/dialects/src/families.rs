@@ -1,4 +1,4 @@
-//! The dialects by the kind of notation that they have: JSON, a name and JSON, tags, Python, messages with headers.
+//! The dialects by notation: JSON, a name and JSON, tags, Python, messages with headers.
 pub(super) mod gemma;
 pub(super) mod harmony;
 pub(super) mod inkling;

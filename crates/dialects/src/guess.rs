@@ -1,12 +1,12 @@
-//! [`guess`] and [`by_delimiters`]: find the dialect of a whole text by its delimiters ([`Dialect::signs`]), and by what each
-//! dialect reads in it.
+//! [`guess`] and [`by_delimiters`]: find the dialect of a whole text by its delimiters ([`Dialect::signs`]), and by the
+//! calls that each dialect parses in it.
 use super::{DIALECTS, Dialect, ProblemKind, Said, Setting, read};
 use std::cmp::Reverse;
 
-/// Returns the dialect whose delimiters are in `text`, even if its calls are broken, or another one that reads more
-/// calls of known tools. Returns `None` if no dialect reads a call.
+/// Returns the dialect whose delimiters are in `text`, even if its calls are invalid, or another one that parses more
+/// calls of known tools. Returns `None` if no dialect parses a call.
 pub fn guess(setting: &Setting, text: &str) -> Option<&'static Dialect> {
-    // A lenient reader completes a call that is cut off.
+    // With this setting, a lenient reader would complete a call that was cut off.
     let setting = &Setting { beginnings: false, ..setting.clone() };
     let found = |dialect: &'static Dialect| (dialect, Found::of(dialect, setting, text));
     let signed = by_delimiters(text).map(found).filter(|(_, found)| found.calls + found.problems > 0);
@@ -17,8 +17,8 @@ pub fn guess(setting: &Setting, text: &str) -> Option<&'static Dialect> {
     }
 }
 
-/// Returns the dialect whose delimiters, which no other one has, are in `text`: a chat template (Jinja) or a reply. A
-/// model writes the delimiters of its template.
+/// Returns the dialect whose unique delimiters are in `text`: a chat template (Jinja) or a reply. A model writes the
+/// delimiters of its template.
 pub fn by_delimiters(text: &str) -> Option<&'static Dialect> {
     let is_told = |dialect: &&&Dialect| {
         dialect.signs.iter().any(|signs| signs.iter().all(|delimiter| text.contains(delimiter)))
@@ -26,15 +26,15 @@ pub fn by_delimiters(text: &str) -> Option<&'static Dialect> {
     DIALECTS.iter().find(is_told).copied()
 }
 
-/// What a dialect reads in a text.
+/// What a dialect parses in a text.
 struct Found {
-    /// Calls of tools that there are.
+    /// Number of calls of known tools.
     known: usize,
     calls: usize,
     problems: usize,
     /// Whether the text ends within a call.
     is_cut_off: bool,
-    /// In bytes.
+    /// Bytes of text outside of calls.
     prose: usize,
 }
 
@@ -57,8 +57,8 @@ impl Found {
         found
     }
 
-    /// The least is the best: the most calls, the fewest that cannot be read, the least left behind as prose. The first of
-    /// those that say as much.
+    /// The sort key, smallest is best: the most calls, the fewest invalid ones, the least text. Among equals, the first
+    /// dialect wins.
     fn rank(&self) -> (Reverse<usize>, Reverse<usize>, usize, usize) {
         (Reverse(self.known), Reverse(self.calls), self.problems, self.prose)
     }

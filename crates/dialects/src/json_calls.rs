@@ -1,8 +1,8 @@
-//! [`calls`]: reads calls as JSON, `{"name": …, "arguments": {…}}`, under the names that models give these.
+//! [`calls`]: parses calls as JSON, `{"name": …, "arguments": {…}}`, and the other keys that models use.
 use super::Call;
 use serde_json::{Map, Value};
 
-/// Where a JSON value ends in a text that comes piece by piece. Each byte is looked at once.
+/// Finds the end of a JSON value in a text that arrives in pieces. Each byte is visited once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct JsonEnd {
     depth: usize,
@@ -11,7 +11,7 @@ pub(super) struct JsonEnd {
 }
 
 impl JsonEnd {
-    /// Goes on with what comes next. The byte after the value, counted in that; `None`: not yet.
+    /// Continues with the next bytes. Returns the position after the value in `bytes`; `None` if it is not reached.
     pub(super) fn go(&mut self, bytes: &[u8]) -> Option<usize> {
         for (at, byte) in bytes.iter().enumerate() {
             match byte {
@@ -33,7 +33,7 @@ impl JsonEnd {
     }
 }
 
-/// Whether a text may be JSON, by what it begins with: an error costs more than a value.
+/// Whether a text may be JSON, by its first byte, since a parser's error is more expensive than a value.
 pub(super) fn may_be_json(text: &str) -> bool {
     let begins = |first: &u8| matches!(first, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n');
     text.trim_start().as_bytes().first().is_some_and(begins)
@@ -43,14 +43,14 @@ const NAMES: [&str; 4] = ["name", "tool_name", "function", "tool"];
 const ARGUMENTS: [&str; 5] = ["arguments", "parameters", "args", "input", "tool_input"];
 const IDS: [&str; 3] = ["id", "tool_call_id", "call_id"];
 
-/// A call whose arguments are not text again yet.
+/// A call whose arguments are still a JSON value.
 pub(super) struct Parsed {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) arguments: Value,
 }
 
-/// Reads an object, an array of objects, or several of them in a row. The error says why it is not a call.
+/// Parses an object, an array of objects, or several of them in a row. The error says why it is not a call.
 pub(super) fn calls(text: &str) -> Result<Vec<Call>, String> {
     let mut values = serde_json::Deserializer::from_str(text.trim()).into_iter::<Value>();
     let first = values.next().ok_or("it is empty")?;
@@ -88,7 +88,7 @@ pub(super) fn parsed(value: Value) -> Result<Vec<Parsed>, String> {
 
 fn call(value: Value) -> Result<Parsed, String> {
     let Value::Object(mut object) = value else { return Err("a call must be an object".into()) };
-    // `{"type":"function","function":{"name":…,"arguments":…}}`
+    // The OpenAI form `{"type":"function","function":{"name":…,"arguments":…}}`.
     if let Some(Value::Object(inner)) = object.get_mut("function") {
         let mut inner = std::mem::take(inner);
         inner.extend(object.into_iter().filter(|(name, _)| IDS.contains(&name.as_str())));

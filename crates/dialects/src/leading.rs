@@ -1,16 +1,16 @@
-//! [`leading_thoughts`]: tells the thoughts at the beginning of a reply from the rest of it.
+//! [`leading_thoughts`]: separates the thoughts at the beginning of a reply from the rest.
 use crate::{Reader, Said, Setting, tokens::say};
 
-/// How models write that they begin and stop to think, where their server does not read it (Qwen, DeepSeek, GLM; 2026-11).
+/// The tags around a model's thoughts, if its server does not parse them (Qwen, DeepSeek, GLM; 2026-11).
 pub const THINK_TAGS: [&str; 2] = ["<think>", "</think>"];
 
-/// Returns a reader that tells thoughts between these two delimiters at the beginning of a reply from its text, and looks
-/// for no calls. The same delimiters anywhere else are text.
+/// Returns a reader that separates thoughts between these two delimiters at the beginning of a reply from its text, and
+/// does not parse calls. The same delimiters at other places are text.
 pub fn leading_thoughts(delimiters: [&'static str; 2]) -> Box<dyn Reader> {
     Box::new(Leading::new(delimiters))
 }
 
-/// A reader of a dialect that has no thoughts of its own: `inner` reads the text behind the thoughts at the beginning.
+/// A reader for a dialect without thoughts: `inner` parses the text after the thoughts at the beginning.
 pub(crate) fn behind_thoughts(inner: Box<dyn Reader>, setting: &Setting) -> Box<dyn Reader> {
     match setting.split_thinking {
         true => Box::new(Behind { thoughts: Leading::new(THINK_TAGS), inner }),
@@ -23,13 +23,13 @@ struct Leading {
     place: Place,
 }
 
-/// Where in a reply the next text belongs.
+/// The state: where in a reply the next text belongs.
 enum Place {
-    /// At the beginning, after this, which may become the opening delimiter.
+    /// At the beginning, after this text, which may become the opening delimiter.
     Begin(String),
-    /// In the thoughts, after this, which may become the end of them.
+    /// In the thoughts, after this text, which may become the closing delimiter.
     Thoughts(String),
-    /// Behind the thoughts: line breaks that only separate are left out.
+    /// After the thoughts: separating line breaks are dropped.
     Gap,
     Text,
 }
@@ -82,7 +82,7 @@ impl Reader for Leading {
         }
     }
 
-    /// Says what is held back, once it is clear that no delimiter follows.
+    /// Emits the held text, since no delimiter can follow.
     fn end(&mut self, said: &mut Vec<Said>) {
         match std::mem::replace(&mut self.place, Place::Text) {
             Place::Begin(held) => say(said, Said::Text, &held),

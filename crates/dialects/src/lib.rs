@@ -1,13 +1,13 @@
-//! [`Dialect`]: calls and thoughts that a model writes as plain text, where its server has no words for them.
+//! [`Dialect`]: calls and thoughts that a model writes as plain text, if its server does not parse them.
 //!
-//! A [`Dialect`] is data: a name, the models that speak it, and how to read it. A [`Reader`] is fed text as it comes
-//! and says what it is: prose goes out as soon as it cannot be the beginning of a call. The items are the same however
-//! the text is cut into pieces, and each byte is read a bounded number of times.
+//! A [`Dialect`] is data: a name, the models that use it, and its grammar. A [`Reader`] is fed text as it arrives and
+//! classifies it: prose is emitted as soon as it cannot be the beginning of a call. The items are the same however the
+//! text is split into pieces, and each byte is read a bounded number of times.
 //!
-//! Most dialects are a row: a [`Dialect`] with its name, the models that speak it, the grammar by which the engine in
-//! `blocks` reads it, and how it writes a call; what is in a block is JSON, tags (`tagged_calls`), or read by a small
-//! function in the file of the family. A few are machines of their own on `tokens`. To add one: a row in the `DIALECTS`
-//! of its family, below `families`.
+//! Most dialects are one row: a [`Dialect`] with its name, the models that use it, the grammar for the engine in
+//! `blocks`, and how it writes a call. The content of a block is JSON, tags (`tagged_calls`), or parsed by a small
+//! function in the file of the family. A few dialects are separate state machines on top of `tokens`. To add a dialect,
+//! add a row to the `DIALECTS` of its family, below `families`.
 //!
 //! How it works inside: `README.md` of this crate.
 
@@ -41,34 +41,34 @@ use std::{slice::from_ref, sync::Arc};
 pub(crate) use typed::kind_of;
 pub use writing::{ArgumentMap, Attribute, Elements, JsonCall, Writing};
 
-/// A way to write calls and thoughts as text.
+/// A notation for calls and thoughts in text.
 pub struct Dialect {
-    /// What `--dialect` takes.
+    /// The name for `--dialect`.
     pub name: &'static str,
-    /// Parts of the names of models that speak it, in lower case; for `auto`, see [`spoken_by`].
+    /// Parts of the names of models that use it, in lower case; for `auto`, see [`spoken_by`].
     pub models: &'static [&'static str],
-    /// Delimiters that tell it in a chat template or in a reply: in each of these lists, all that must be there.
+    /// Delimiters that identify it in a chat template or in a reply: all delimiters of one of these lists.
     pub signs: &'static [&'static [&'static str]],
     reading: Reading,
     /// How it writes a call.
     pub writing: Writing,
     /// Whether the beginning of a call may also begin other text, so that a model cannot be constrained to it.
     pub is_ambiguous: bool,
-    /// How it writes results.
+    /// How results are written.
     pub results: Results,
-    /// Examples of calls of these tools, if their schemas do not tell how they are written.
+    /// Examples of calls of these tools, if their schemas do not show how they are written.
     pub examples: Option<Examples>,
 }
 
-/// Writes examples of calls, given the names of the tools; of those tools of which it knows some.
+/// Writes examples of calls for those of the named tools that it knows.
 pub type Examples = fn(&[&str]) -> Option<String>;
 
-/// How the replies of a dialect are read.
+/// How replies are parsed.
 #[derive(Clone, Copy)]
 enum Reading {
-    /// The engine reads it by this grammar.
+    /// By the engine, with this grammar.
     Grammar(&'static Grammar),
-    /// It has a reader of its own.
+    /// By a separate reader.
     Own(fn(&Setting) -> Box<dyn Reader>),
 }
 
@@ -81,10 +81,10 @@ impl Reading {
     }
 }
 
-/// How the results of tools are written.
+/// How results of tools are written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Results {
-    /// Each behind the name of its tool.
+    /// Each after the name of its tool.
     Named,
     /// Each between `<tool_response>` and `</tool_response>`.
     Tagged,
@@ -93,7 +93,7 @@ pub enum Results {
 }
 
 impl Dialect {
-    /// Read by a grammar.
+    /// A dialect with a grammar.
     const fn new(
         name: &'static str,
         models: &'static [&'static str],
@@ -103,9 +103,9 @@ impl Dialect {
         Self::read_by(Reading::Grammar(grammar), name, models, writing)
     }
 
-    /// Returns a dialect with a reader of its own: `name` is what `--dialect` takes, `models` are parts of the names of
-    /// models that speak it, in lower case. Calls are written as `writing` says. The fields and the methods below say
-    /// the rest.
+    /// Returns a dialect with a separate reader: `name` is the value for `--dialect`, `models` are parts of the names
+    /// of models that use it, in lower case. Calls are written as `writing` says. Further fields are set by the methods
+    /// below.
     pub const fn own(
         name: &'static str,
         models: &'static [&'static str],
@@ -125,35 +125,35 @@ impl Dialect {
         Self { name, models, signs: &[], reading, writing, is_ambiguous: false, results, examples: None }
     }
 
-    /// Returns the dialect with delimiters that tell it in a chat template or in a reply: in each of these lists, all
-    /// that must be there.
+    /// Sets the delimiters that identify the dialect in a chat template or in a reply: all delimiters of one of these
+    /// lists.
     pub const fn signs(self, signs: &'static [&'static [&'static str]]) -> Self {
         Self { signs, ..self }
     }
 
-    /// Returns the dialect marked as one to which a model cannot be constrained, since the beginning of a call may also
-    /// begin other text.
+    /// Marks the dialect as one to which a model cannot be constrained, since the beginning of a call may also begin
+    /// other text.
     pub const fn ambiguous(self) -> Self {
         Self { is_ambiguous: true, ..self }
     }
 
-    /// Returns the dialect with this way to write results.
+    /// Sets how results are written.
     pub const fn results(self, results: Results) -> Self {
         Self { results, ..self }
     }
 
-    /// Whether a call is JSON without any delimiter, which may be anywhere in prose.
+    /// Whether a call is JSON without delimiters, which may be anywhere in prose.
     pub fn writes_bare_json(&self) -> bool {
         matches!(self.writing, Writing::Json(JsonCall { around: ["", ""], .. }))
     }
 
-    /// Returns the call as a model that speaks this dialect writes it; as Hermes does where it has no way of its own.
+    /// Writes the call as a model with this dialect does; as Hermes does if its notation is unknown.
     pub fn written(&self, call: &Call) -> String {
         self.writing.written(call)
     }
 
-    /// Returns a reader for one reply that does what holds for every dialect, too: it finds calls in thoughts that were never
-    /// closed, for instance.
+    /// Returns a reader for one reply that also applies the rules for all dialects: for instance, it finds calls in
+    /// thoughts that were never closed.
     pub fn listen(&self, setting: &Setting) -> Box<dyn Reader> {
         reply::reader(self.reading, setting)
     }
@@ -192,14 +192,14 @@ const FAMILIES: &[&[Dialect]] = &[
     &json::DIALECTS,
 ];
 
-/// The dialect that a model of this name speaks: the one that knows the longest part of it.
+/// The dialect of the model with this name: the one with the longest matching part.
 pub fn spoken_by(model: &str) -> Option<&'static Dialect> {
     let model = model.to_lowercase();
     let known = |dialect: &Dialect| {
         let parts = dialect.models.iter().filter(|part| model.contains(**part));
         parts.map(|part| part.len()).max()
     };
-    // Of two with equally long matches the first one wins.
+    // Of two equally long matches, the first one wins.
     DIALECTS
         .iter()
         .copied()
@@ -208,31 +208,31 @@ pub fn spoken_by(model: &str) -> Option<&'static Dialect> {
         .max_by_key(|dialect| known(dialect))
 }
 
-/// The dialect of this name.
+/// The dialect with this name.
 pub fn dialect(name: &str) -> Option<&'static Dialect> {
     DIALECTS.iter().copied().find(|dialect| dialect.name == name)
 }
 
-/// Whether a tool can be called this. A lenient reader takes whatever is between delimiters for a name.
+/// Whether `text` can be the name of a tool. A lenient reader takes any text between delimiters as a name.
 pub(crate) fn is_name(text: &str) -> bool {
     let is_part = |letter: char| letter.is_alphanumeric() || "_-.:/".contains(letter);
     !text.is_empty() && text.len() <= LONGEST_NAME && text.chars().all(is_part)
 }
 
-/// Names of a parameter that holds the others, where a tool has none of that name.
+/// Names of a parameter that holds the others, unless the tool has a parameter with that name.
 pub(crate) const WRAPPERS: [&str; 6] = ["arguments", "parameters", "params", "args", "kwargs", "input"];
 
-/// Vendors take 64 letters; those of servers may have more.
+/// Maximum length of a name. Vendors accept 64 characters; those of MCP servers may be longer.
 const LONGEST_NAME: usize = 256;
 
-/// A tool that may be called.
+/// A tool that can be called.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolSchema {
-    /// What the model calls.
+    /// The tool's name for the model.
     pub name: String,
-    /// What the model is told about it; empty if nothing.
+    /// The description for the model; may be empty.
     pub description: String,
-    /// JSON Schema of an object.
+    /// JSON Schema of the arguments, an object.
     pub parameters: Value,
 }
 
@@ -243,26 +243,26 @@ impl ToolSchema {
     }
 }
 
-/// What is known before a reply begins.
+/// The known context of a reply.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// What may be called. The schemas say of which type a value is where the text does not.
+    /// The tools that can be called. Their schemas determine the type of a value if the text does not.
     pub tools: Arc<[ToolSchema]>,
-    /// The end of the prompt that the model continues: it may have opened the thoughts already. Empty: unknown.
+    /// The end of the prompt that the model continues, which may have opened the thoughts. Empty if unknown.
     pub prompt_end: String,
-    /// Whether the reply begins within the thoughts. `None`: `prompt_end` tells.
+    /// Whether the reply begins within the thoughts. `None`: determined by `prompt_end`.
     pub begins_thinking: Option<bool>,
-    /// Whether thoughts are told apart from the text; if not, their delimiters stay in it.
+    /// Whether thoughts are separated from the text; if not, their delimiters stay in it.
     pub split_thinking: bool,
-    /// Whether calls are looked for; if not, they stay in the text.
+    /// Whether calls are parsed; if not, they stay in the text.
     pub find_calls: bool,
-    /// Which of several versions of the dialect is spoken; empty: any.
+    /// The version of the dialect, if there are several; empty for any.
     pub variant: String,
-    /// Whether a call of a tool that is not among `tools` is a [`Said::Problem`]. Otherwise it is a call like any
-    /// other: the code that runs it knows further names of its tools, or tells the model that there is no such tool.
+    /// Whether a call of an unknown tool is a [`Said::Problem`]. Otherwise it is a call like any other: the code that
+    /// runs it knows further names of its tools, or tells the model that there is no such tool.
     pub only_known: bool,
-    /// Whether a call of which the reply has only the beginning is passed on; otherwise it is a [`Said::Problem`]. A
-    /// caller that takes beginnings must know that the reply was cut off.
+    /// Whether an incomplete call at the end of the reply is emitted; otherwise it is a [`Said::Problem`]. A caller
+    /// that sets this must know that the reply was cut off.
     pub beginnings: bool,
 }
 
@@ -282,50 +282,50 @@ impl Default for Setting {
 }
 
 impl Setting {
-    /// Returns the tool of this name.
+    /// Returns the tool with this name.
     pub fn tool(&self, name: &str) -> Option<&ToolSchema> {
         self.tools.iter().find(|tool| tool.name == name)
     }
 }
 
-/// What a part of a text is.
+/// An item of a parsed reply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Said {
-    /// Prose for the person.
+    /// Prose for the user.
     Text(String),
     /// Thoughts.
     Thinking(String),
-    /// Thoughts are closed. A reader says so where it names what opens calls; [`read`] leaves it out.
+    /// The end of thoughts. Only readers with [`Reader::opens_calls`] emit it; [`read`] removes it.
     ThinkingEnd,
     /// A call.
     Call(Call),
-    /// Text that was meant as a call, and why it is invalid. Its text was reported as [`Said::Text`], or is a field of
-    /// this if the dialect has no text in that place: nothing is dropped.
+    /// Text that was meant as a call, and why it is invalid. The text was emitted as [`Said::Text`], or is part of the
+    /// problem if the dialect allows no text at that place: nothing is dropped.
     Problem(Problem),
 }
 
 /// Text that was meant as a call and is invalid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    /// What kind of problem it is.
+    /// Kind of the problem.
     pub kind: ProblemKind,
     /// Why it is invalid, for the model.
     pub text: String,
 }
 
-/// What kind of problem there is with a call.
+/// A kind of problem with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProblemKind {
-    /// The call cannot be read, or is at a place where calls are not allowed.
+    /// The call cannot be parsed, or is at a place where calls are not allowed.
     Malformed,
-    /// The reply ended too early; of its call the beginning may be said before.
+    /// The reply ended too early; the beginning of its call may have been emitted before.
     CutOff,
-    /// There is no tool of this name.
+    /// No tool has this name.
     UnknownTool,
 }
 
 impl Problem {
-    /// The reply ended before this: the end of a call, for instance.
+    /// The problem that the reply ended before `what`, for instance the end of a call.
     pub fn cut_off(what: impl std::fmt::Display) -> Self {
         Self { kind: ProblemKind::CutOff, text: format!("the reply ended before {what}") }
     }
@@ -359,24 +359,24 @@ impl Said {
     }
 }
 
-/// A call that was read from text.
+/// A call that was parsed from text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     /// ID that the model wrote; empty if it wrote none.
     pub id: String,
     /// The tool.
     pub name: String,
-    /// JSON text of an object; of a reply that was cut off perhaps only its beginning.
+    /// JSON text of an object; it may be incomplete if the reply was cut off.
     pub arguments: String,
 }
 
 impl Call {
-    /// Returns a call without an id. Arguments are a value, or JSON text.
+    /// Returns a call without an ID. Arguments are a value, or JSON text.
     pub fn new(name: impl Into<String>, arguments: impl ToString) -> Self {
         Self { id: String::new(), name: name.into(), arguments: arguments.to_string() }
     }
 
-    /// The arguments as an object. The error says why the call cannot be made.
+    /// The arguments as an object. The error says why the call is invalid.
     pub fn object(&self) -> Result<Map<String, Value>, String> {
         let Self { name, arguments, .. } = self;
         if !is_name(name) {
@@ -390,20 +390,20 @@ impl Call {
     }
 }
 
-/// Reads one reply.
+/// Parses one reply.
 pub trait Reader: Send {
-    /// Takes in more of the reply and says what is certain.
+    /// Adds text of the reply, and emits what is certain.
     fn push(&mut self, text: &str, said: &mut Vec<Said>);
-    /// The reply is over: says the rest.
+    /// Ends the reply, and emits the rest.
     fn end(&mut self, said: &mut Vec<Said>);
-    /// Returns what calls begin with, where thoughts may hold some. A reader that returns any says [`Said::ThinkingEnd`] where
-    /// thoughts are closed.
+    /// Returns the delimiters with which calls begin, if thoughts may contain calls. A reader that returns any emits
+    /// [`Said::ThinkingEnd`] at the end of thoughts.
     fn opens_calls(&self) -> Vec<&'static str> {
         Vec::new()
     }
 }
 
-/// What a whole text says, with neighboring texts and thoughts put together.
+/// Parses a whole text; consecutive texts and thoughts are merged.
 pub fn read<'a>(
     dialect: &Dialect,
     setting: &Setting,
@@ -425,7 +425,7 @@ pub fn read<'a>(
     joined
 }
 
-/// Where only known tools count, a call of another one is invalid.
+/// With `only_known`, a call of an unknown tool is invalid.
 fn checked(setting: &Setting, said: Said) -> Said {
     match said {
         Said::Call(call) if setting.only_known && setting.tool(&call.name).is_none() => {

@@ -1,5 +1,5 @@
-//! Dialects that only the profiles of other products speak: calls in fenced blocks, in objects with thoughts, and in elements
-//! ([`FENCED_SHELL`], [`THOUGHTS_JSON`], [`ALFRED`], [`TOOL_USE_XML`]).
+//! Dialects that only the profiles of other products use: calls in fenced blocks, in objects with thoughts, and in
+//! elements ([`FENCED_SHELL`], [`THOUGHTS_JSON`], [`ALFRED`], [`TOOL_USE_XML`]).
 mod fences;
 mod shell;
 mod thoughts;

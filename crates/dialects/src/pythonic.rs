@@ -1,4 +1,4 @@
-//! [`read`]: reads calls as a list of Python calls, `[look(path='a.txt'), add(x=1, y=-2.5)]`.
+//! [`read`]: parses calls as a list of Python calls, `[look(path='a.txt'), add(x=1, y=-2.5)]`.
 //!
 //! ```text
 //! calls    = "[" [ call ("," call)* [","] ] "]"
@@ -8,9 +8,9 @@
 //!          | "[" values "]" | "(" values ")" | "{" [ value ":" value ("," value ":" value)* [","] ] "}"
 //! ```
 //!
-//! Literals mean what Python's `ast.literal_eval` says, as far as JSON has words for it: no bytes, no complex
-//! numbers, no sets. `true`, `false` and `null` are understood too. Keys that are not strings become what Python's
-//! `json.dumps` makes of them.
+//! Literals mean the same as in Python's `ast.literal_eval`, as far as JSON can express them: no bytes, no complex
+//! numbers, no sets. `true`, `false` and `null` are accepted, too. Keys that are not strings are converted as by
+//! Python's `json.dumps`.
 use serde_json::{Map, Number, Value};
 
 mod text;
@@ -18,41 +18,41 @@ mod text;
 /// A call of the list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// The name, with its dots.
+    /// The name, including dots.
     pub name: String,
-    /// Arguments by name, in the order in which they were given.
+    /// Arguments by name, in their order.
     pub arguments: Map<String, Value>,
 }
 
-/// What a text begins with.
+/// The beginning of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Beginning {
-    /// A whole list.
+    /// A complete list.
     Calls {
         /// Calls of the list.
         calls: Vec<Call>,
         /// Length of the list in bytes, without what follows it.
         length: usize,
     },
-    /// What may become a list when more of it has come.
+    /// A partial list, which more text may complete.
     Unfinished {
-        /// The calls that are whole.
+        /// The complete calls.
         calls: Vec<Call>,
     },
     /// Something else.
     Other {
-        /// The byte that fits no list.
+        /// Position of the byte that fits no list.
         at: usize,
     },
 }
 
-/// What `text` begins with, blanks aside.
+/// Parses the beginning of `text`, after blanks.
 pub fn read(text: &str) -> Beginning {
     begins(text, false)
 }
 
-/// Like [`read`], for models that deviate from the grammar: a string may hold quotes that end no value, a number may
-/// begin with zeros.
+/// Like [`read`], for models that deviate from the grammar: a string may contain quotes that do not end it, a number
+/// may begin with zeros.
 pub fn read_list_loosely(text: &str) -> Beginning {
     begins(text, true)
 }
@@ -67,13 +67,13 @@ fn begins(text: &str, loose: bool) -> Beginning {
     }
 }
 
-/// Reads calls with or without a list around them, one behind the other, as a model writes them that does not keep to
-/// the grammar: sets are lists, a number may begin with zeros, a string may hold line ends and quotes that end no value. Fails with the byte that does
-/// not fit.
+/// Parses calls with or without a list around them, one after the other, of a model that deviates from the grammar:
+/// sets are lists, a number may begin with zeros, a string may contain line ends and quotes that do not end it. Fails
+/// with the position of the byte that does not fit.
 pub fn read_loosely(text: &str) -> Result<Vec<Call>, usize> {
     let bare = text.trim();
     let bare = bare.strip_prefix('[').and_then(|list| list.strip_suffix(']')).unwrap_or(bare);
-    // What ends a name, a number or a string is what comes after it.
+    // The end of a name, a number or a string is recognized by the next character.
     let text = format!("{bare} ");
     let mut reader = Reader { text: &text, at: 0, depth: 0, loose: true };
     let mut calls = Vec::new();
@@ -89,26 +89,26 @@ pub fn read_loosely(text: &str) -> Result<Vec<Call>, usize> {
     Ok(calls)
 }
 
-/// The value that all of `text` is.
+/// Parses a text that is a single value.
 pub(crate) fn value(text: &str) -> Option<Value> {
     let mut reader = Reader { text, at: 0, depth: 0, loose: false };
     let value = reader.value().ok()?;
     text[reader.at..].trim().is_empty().then_some(value)
 }
 
-/// Why there is no more to read.
+/// Why parsing stopped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Broken {
     Unfinished,
     Wrong(usize),
 }
 
-/// Lists within lists: Python itself stops at about this depth.
+/// Maximum nesting: Python itself stops at about this depth.
 const DEEPEST: usize = 90;
 
 struct Reader<'a> {
     text: &'a str,
-    /// The byte that comes next.
+    /// Position of the next byte.
     at: usize,
     depth: usize,
     /// See [`read_loosely`].
@@ -167,7 +167,7 @@ impl Reader<'_> {
         value
     }
 
-    /// Also returns whether a comma ends it.
+    /// Parses values. Also returns whether a comma ends the sequence.
     fn sequence(&mut self, open: char, close: char) -> Result<(Vec<Value>, bool), Broken> {
         self.expect(open)?;
         let mut values = Vec::new();
@@ -181,7 +181,7 @@ impl Reader<'_> {
         Ok((values, true))
     }
 
-    /// A single value in parentheses is that value.
+    /// Parses a tuple. A single value in parentheses is that value.
     fn tuple(&mut self) -> Result<Value, Broken> {
         let (mut values, comma) = self.sequence('(', ')')?;
         Ok(match values.len() {
@@ -190,7 +190,7 @@ impl Reader<'_> {
         })
     }
 
-    /// JSON has no sets; a list is the nearest thing.
+    /// Parses a dictionary or a set, which becomes a list, since JSON has no sets.
     fn dictionary_or_set(&mut self) -> Result<Value, Broken> {
         let start = self.at;
         match self.dictionary() {
@@ -248,13 +248,13 @@ impl Reader<'_> {
             before = c;
             !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.') || is_exponent)
         });
-        // A number may continue in what is still to come.
+        // A number may continue in text that has not arrived.
         let word = &rest[..length.ok_or(Broken::Unfinished)?];
         self.at += word.len();
         number(word, negative, self.loose).map(Value::Number).ok_or(Broken::Wrong(start))
     }
 
-    /// Letters, digits and `_`, of any script. It ends where something else begins.
+    /// Parses a name: letters, digits and `_`, of any script. The next character must be known.
     fn name(&mut self) -> Result<&str, Broken> {
         let first = self.peek()?;
         let start = self.at;
@@ -274,14 +274,14 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether `wanted` comes next; then it is behind us.
+    /// Skips `wanted` if it comes next; returns whether it did.
     fn takes(&mut self, wanted: char) -> Result<bool, Broken> {
         let found = self.peek()? == wanted;
         self.at += if found { wanted.len_utf8() } else { 0 };
         Ok(found)
     }
 
-    /// What comes after blanks.
+    /// The next character after blanks.
     fn peek(&mut self) -> Result<char, Broken> {
         let rest = &self.text[self.at..];
         let bare = rest.trim_start_matches([' ', '\t', '\n', '\r', '\x0c']);
@@ -309,7 +309,7 @@ fn number(word: &str, negative: bool, loose: bool) -> Option<Number> {
         return Number::from_i128(if negative { -value } else { value });
     }
     let is_whole = digits.chars().all(|c| c.is_ascii_digit());
-    // Python refuses zeros before a number, because C reads it as an octal one.
+    // Python refuses leading zeros, because they mean octal in C.
     if is_whole && !loose && digits.starts_with('0') && !digits.trim_matches('0').is_empty() {
         return None;
     }

@@ -1,8 +1,8 @@
-//! [`reader`]: applies to a reply in any dialect, around the reader of that dialect:
+//! [`reader`]: applies the rules for all dialects, around the reader of a dialect:
 //!
-//! - A call in thoughts that were never closed is meant, where it is whole, calls a tool that there is, and ends the reply.
-//! - What ends a reply for the server is not text.
-//! - Arguments may stand in one parameter too many.
+//! - A call in thoughts that were never closed counts if it is complete, calls a known tool, and ends the reply.
+//! - Tokens that end a reply for the server are not text.
+//! - Arguments may be inside one superfluous parameter.
 mod endings;
 mod unclosed;
 
@@ -16,7 +16,7 @@ pub(super) use endings::without_endings;
 use serde_json::{Map, Value};
 use unclosed::Unclosed;
 
-/// A reader of whole replies around that of a dialect.
+/// A reader of whole replies, around that of a dialect.
 pub(super) fn reader(reading: Reading, setting: &Setting) -> Box<dyn Reader> {
     let inner = reading.reader(setting);
     let thoughts = Unclosed::new(inner.opens_calls());
@@ -61,7 +61,7 @@ impl Reply {
                 self.endings.flush(false, said);
                 self.thoughts.push(&text, said);
             }
-            // The thoughts are over: what was held of them was no call.
+            // The thoughts have ended, so the held text contains no call.
             Said::ThinkingEnd => self.thoughts.flush(said),
             other => {
                 self.thoughts.flush(said);
@@ -82,7 +82,7 @@ impl Reply {
     }
 }
 
-/// Leaves the problem alone of each call that was cut off.
+/// Replaces each incomplete call by the problem that it was cut off.
 fn drop_beginnings(said: &mut Vec<Said>) {
     let is_cut_off =
         |said: &Said| matches!(said, Said::Problem(problem) if problem.kind == ProblemKind::CutOff);
@@ -94,7 +94,7 @@ fn drop_beginnings(said: &mut Vec<Said>) {
     }
 }
 
-/// The call with the arguments that are in one parameter that its tool does not have.
+/// The call with its arguments unwrapped, if they are inside one parameter that its tool does not have.
 fn unwrapped(call: Call, setting: &Setting) -> Call {
     let inner = inner(&call, setting).map(|inner| Value::Object(inner).to_string());
     Call { arguments: inner.unwrap_or(call.arguments), ..call }
@@ -120,7 +120,7 @@ fn inner(call: &Call, setting: &Setting) -> Option<Map<String, Value>> {
         if !schema.is_known() {
             return None;
         }
-        // Where it was read, its type was unknown.
+        // The type of the value was unknown when it was parsed.
         if let Value::String(text) = value
             && schema.kinds().are_known()
         {

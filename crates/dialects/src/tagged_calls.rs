@@ -1,7 +1,8 @@
-//! [`Reading`]: reads calls written as tags: one for the call, one for each parameter. A [`Shape`] says how they look, so that
-//! one reader serves `<function=f><parameter=a>1</parameter></function>`, `<invoke name="f">…` and `f<arg_key>a</arg_key>…`.
+//! [`Reading`]: parses calls written as tags: one for the call, one for each parameter. A [`Shape`] describes them, so
+//! that one reader serves `<function=f><parameter=a>1</parameter></function>`, `<invoke name="f">…` and
+//! `f<arg_key>a</arg_key>…`.
 //!
-//! A value holds any text but what ends it, therefore delimiters do not count there ([`Ends`]).
+//! A value may contain any text but its end, so delimiters do not count there ([`Ends`]).
 mod parameters;
 mod shape;
 
@@ -18,13 +19,13 @@ use parameters::Parameters;
 use serde_json::{Map, Value};
 use shape::CDATA;
 
-/// A name is no longer than this, in bytes, with the blanks before it.
+/// Maximum length of a name with the blanks before it, in bytes.
 const LONGEST_NAME: usize = 256;
 
-/// A shape with what is looked for in it.
+/// A shape with its sets of delimiters.
 pub(super) struct Reading {
     shape: &'static Shape,
-    /// What a block of calls ends with.
+    /// The delimiters that end a block of calls.
     until: &'static [&'static str],
     pub(super) ends: Ends,
     stops: Delimiters,
@@ -51,7 +52,8 @@ impl Reading {
         }
     }
 
-    /// Whether a call begins here, after the block's `open`; it may be only mentioned. `None`: more must come.
+    /// Whether a call begins here, after the block's `open`, which may be only a mention. `None` if more text is
+    /// needed.
     pub(super) fn begins(&self, open: &str, rest: &str, over: bool) -> Option<bool> {
         if self.shape.options.is_certain {
             return Some(true);
@@ -88,12 +90,12 @@ impl Reading {
         self.shape.call.name_ends.iter().any(|end| rest.starts_with(end))
     }
 
-    /// Whether what opens the block opens a call as well.
+    /// Whether the delimiter that opens the block also opens a call.
     fn is_call(&self, open: &str) -> bool {
         self.shape.call.opens.iter().any(|delimiter| open.ends_with(delimiter))
     }
 
-    /// The calls between `open` and `close`; `close` is empty where the reply ended before it.
+    /// Parses the calls between `open` and `close`; `close` is empty if the reply ended before it.
     pub(super) fn read(&self, open: &str, body: &str, close: &str, setting: &Setting, said: &mut Vec<Said>) {
         let is_cut = close.is_empty();
         let whole = if self.is_call(open) { format!("{open}{body}{close}") } else { body.to_owned() };
@@ -133,7 +135,7 @@ impl Reading {
     }
 }
 
-/// Where a block of such calls ends: at one of `until` outside of values.
+/// The delimiters to find the end of a block of such calls: one of `until` outside of values.
 fn ends(shape: &'static Shape, until: &'static [&'static str]) -> Ends {
     let Shape { call, parameter, is_keyed, options } = shape;
     let values = all(shape.value_from(), Mark::Value);
@@ -150,7 +152,7 @@ fn ends(shape: &'static Shape, until: &'static [&'static str]) -> Ends {
     }
 }
 
-/// A string where the schema wants something else is read as that.
+/// Converts strings in the arguments to the types that the schema requires.
 fn retyped(call: Call, setting: &Setting) -> Call {
     let Ok(Value::Object(mut arguments)) = serde_json::from_str(&call.arguments) else { return call };
     let schema = Schema::of(setting, &call.name);
@@ -163,27 +165,27 @@ fn retyped(call: Call, setting: &Setting) -> Call {
     Call { arguments: Value::Object(arguments).to_string(), ..call }
 }
 
-/// How a call ends.
+/// The end of a call.
 struct End {
-    /// Where its parameters began.
+    /// Start of its parameters.
     start: usize,
-    /// Whether it has an end.
+    /// Whether the call has a closing delimiter.
     closed: bool,
-    /// What is missing of its last parameter.
+    /// What is missing at the end of its last parameter.
     doubt: Option<Problem>,
 }
 
-/// Reads the text in a block.
+/// Parses the text of a block.
 struct Body<'a> {
     reading: &'a Reading,
     open: &'a str,
     text: &'a str,
     at: usize,
-    /// Whether a value without an end was found: then no later value has one.
+    /// Whether a value without an end was found: then later values have none either.
     no_more_ends: bool,
-    /// Whether the latest name has no end.
+    /// Whether the last name has no end.
     nameless: bool,
-    /// Whether the reply ended here.
+    /// Whether the reply ended in the block.
     is_cut: bool,
     setting: &'a Setting,
     said: &'a mut Vec<Said>,
@@ -199,8 +201,8 @@ impl<'a> Body<'a> {
             if opens.is_empty() || self.next().is_some_and(|delimiter| opens.contains(&delimiter)) {
                 self.call()?;
             }
-            // A call without a delimiter begins where the block does. After a value without its end, another block may
-            // begin.
+            // A call without an opening delimiter begins at the start of the block. After a value without an end,
+            // another block may begin.
             let rest = &self.text[self.at..];
             match rest.trim_start().strip_prefix(self.open).filter(|_| opens.is_empty()) {
                 Some(next) => self.at = self.text.len() - next.len(),
@@ -212,7 +214,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Goes behind the next delimiter that counts between values.
+    /// Moves after the next delimiter that counts between values.
     fn next(&mut self) -> Option<&'static str> {
         let stops = &self.reading.stops;
         let (at, delimiter, _) = stops.first(self.text, self.at)?;
@@ -220,7 +222,7 @@ impl<'a> Body<'a> {
         Some(delimiter)
     }
 
-    /// Reads a call whose opening delimiter was read.
+    /// Parses a call after its opening delimiter.
     fn call(&mut self) -> Result<(), Problem> {
         let shape = self.reading.shape;
         let (name, _) = self.head(&shape.call, &self.reading.call_head);
@@ -230,7 +232,7 @@ impl<'a> Body<'a> {
         let mut call = Parameters { shape, schema, found: Map::new(), given: 0 };
         let End { start, closed, doubt } = self.given(name, &mut call)?;
         if name.is_empty() && !closed {
-            // Little more than its beginning arrived: only the calls before it count.
+            // Little more than the call's beginning arrived, so only the calls before it count.
             return Ok(());
         }
         if name.is_empty() || name.contains(char::is_whitespace) {
@@ -247,7 +249,7 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    /// Reads the parameters of the call, up to its end.
+    /// Parses the parameters of the call, up to its end.
     fn given(&mut self, name: &str, call: &mut Parameters<'_>) -> Result<End, Problem> {
         let shape = self.reading.shape;
         let mut start = self.at;
@@ -263,7 +265,7 @@ impl<'a> Body<'a> {
                     None if self.nameless && !self.is_cut => {
                         return Err(format!("an argument of `{name}` has no name").into());
                     }
-                    // It has no value.
+                    // The parameter has no value.
                     None if self.stops_again() => {}
                     None => return Err(Problem::cut_off(format!("the end of the call of `{name}`"))),
                 },
@@ -295,21 +297,21 @@ impl<'a> Body<'a> {
         if !is_tool(name) && is_tool(short) { short } else { name }
     }
 
-    /// Whether anything follows that counts between values.
+    /// Whether a delimiter follows that counts between values.
     fn stops_again(&self) -> bool {
         !self.is_cut || self.reading.stops.first(self.text, self.at).is_some()
     }
 
-    /// Whether a call that was cut off is passed on with the parameters it has. `within`: a value was cut off.
+    /// Whether a call that was cut off is emitted with the parameters so far. `within`: whether a value was cut off.
     fn says_beginning(&self, given: usize, within: bool) -> bool {
         let Shape { call, options, .. } = self.reading.shape;
-        // A call without an opening delimiter of its own has no end of its own either.
+        // A call without its own opening delimiter has no closing one either.
         let is_perhaps_whole = call.opens.is_empty() && !within && !options.silent_when_cut;
         self.setting.beginnings && given > 0 && (is_perhaps_whole || (options.says_beginnings && within))
     }
 
-    /// Name and value of a parameter whose opening delimiter was read, its attributes, and whether it was ended. `None`: there
-    /// is not a value.
+    /// Parses a parameter after its opening delimiter: its name, its value, its attributes, and whether it has an end.
+    /// `None` if it has no value.
     fn parameter(&mut self) -> Option<(&'a str, &'a str, &'a str, bool)> {
         let (name, attributes) = self.head(&self.reading.shape.parameter, &self.reading.parameter_head);
         let attributes = attributes?;
@@ -338,14 +340,15 @@ impl<'a> Body<'a> {
         Some((name, &self.text[start..end], attributes, found.is_some() || !self.is_cut))
     }
 
-    /// Finds where a value ends whose own end is missing, so that it contains another parameter or the end of the call.
+    /// Finds the end of a value whose closing delimiter is missing, so that it contains another parameter or the end of
+    /// the call.
     fn forgotten(&self, start: usize, end: usize, delimiter: &str) -> Option<usize> {
         let Shape { call, parameter, is_keyed, options } = self.reading.shape;
         let value = &self.text[start..end];
         if options.cdata && value.contains(CDATA.0) {
             return None;
         }
-        // Among elements the next one ends the value already.
+        // Among elements, the next one already ends the value.
         let opens = if *is_keyed { parameter.opens } else { &[] };
         let next: Option<usize> = opens.iter().find_map(|open| {
             let starts = value.match_indices(open).map(|(at, _)| at);
@@ -367,7 +370,7 @@ impl<'a> Body<'a> {
         named.is_some_and(|(name, rest)| is_name(name.trim()) && rest.trim_start().starts_with(head_end))
     }
 
-    /// Reads the name and the attributes; there are no attributes if the head has no end.
+    /// Parses the name and the attributes; `None` instead of attributes if the head has no end.
     fn head(&mut self, tag: &Tag, delimiters: &Delimiters) -> (&'a str, Option<&'a str>) {
         let start = self.at;
         let (at, _, which) = delimiters.first(self.text, start).unwrap_or((self.text.len(), "", usize::MAX));

@@ -1,16 +1,16 @@
-//! [`reader`]: tells delimiters from the text between them; a [`Machine`] says what they mean.
+//! [`reader`]: separates delimiters from the text between them; a [`Machine`] interprets both.
 use super::{
     Reader, Said,
     delimiters::{Delimiters, Found},
 };
 
-/// What the delimiters and texts of a dialect mean.
+/// Interprets the delimiters and texts of a dialect.
 pub(super) trait Machine: Send {
-    /// More text; in how many pieces it comes means nothing.
+    /// Handles text; how it is split into pieces has no meaning.
     fn text(&mut self, text: &str, said: &mut Vec<Said>);
-    /// A delimiter.
+    /// Handles a delimiter.
     fn delimiter(&mut self, delimiter: &'static str, said: &mut Vec<Said>);
-    /// The reply is over.
+    /// Handles the end of the reply.
     fn end(&mut self, said: &mut Vec<Said>);
     /// See [`Reader::opens_calls`].
     fn opens_calls(&self) -> Vec<&'static str> {
@@ -18,7 +18,7 @@ pub(super) trait Machine: Send {
     }
 }
 
-/// A reader that tells delimiters from text.
+/// A reader that separates delimiters from text.
 pub(super) fn reader(
     delimiters: &'static [&'static str],
     machine: impl Machine + 'static,
@@ -30,7 +30,7 @@ pub(super) fn reader(
 struct Tokens<G> {
     delimiters: Delimiters,
     machine: G,
-    /// What may be the beginning of a delimiter.
+    /// Text that may be the beginning of a delimiter.
     held: String,
 }
 
@@ -73,22 +73,22 @@ impl<G: Machine> Tokens<G> {
     }
 }
 
-/// Says `text`, if there is any.
+/// Emits `text`, unless it is empty.
 pub(super) fn say(said: &mut Vec<Said>, kind: fn(String) -> Said, text: &str) {
     if !text.is_empty() {
         said.push(kind(text.to_owned()));
     }
 }
 
-/// The header of a message, as it was written.
+/// The raw header of a message.
 pub(super) struct Header {
     pub(super) raw: String,
-    /// Whether the reply begins with it: then it is the rest of one that the prompt began, if it is one.
+    /// Whether the reply begins with it: then it may be the rest of a header that the prompt began.
     pub(super) at_start: bool,
 }
 
 impl Header {
-    /// A longer one is text.
+    /// Maximum length; longer text is not a header.
     const MAX_LENGTH: usize = 1_000;
 
     pub(super) fn at_start() -> Self {
@@ -100,7 +100,7 @@ impl Header {
         Self { raw: delimiter.into(), at_start: false }
     }
 
-    /// Takes in more, and returns whether it may be a header still.
+    /// Adds text, and returns whether it may still be a header.
     pub(super) fn push(&mut self, text: &str) -> bool {
         self.raw.push_str(text);
         let begun = self.raw.trim_start();
@@ -109,7 +109,7 @@ impl Header {
     }
 }
 
-/// Where a reply goes, in a header such as `assistant to=NAME`.
+/// The recipient in a header such as `assistant to=NAME`.
 pub(super) fn recipient(header: &str) -> Option<&str> {
     header.split_whitespace().find_map(|word| word.strip_prefix("to=")).filter(|name| !name.is_empty())
 }

@@ -1,11 +1,11 @@
-//! [`typed`]: what a value means that was written without a type. The tool's [`Schema`] says so.
+//! [`typed`]: converts a value without a type to the type in the tool's [`Schema`].
 use super::{Setting, json_calls::may_be_json, pythonic};
 use serde_json::{Map, Number, Value};
 
-/// Schemas within schemas are followed as deep as this.
+/// Maximum depth of nested schemas that are followed.
 const DEEPEST: usize = 16;
 
-/// The JSON Schema of a part of a tool's parameters, and of all of them: references lead there.
+/// The JSON Schema of a part of a tool's parameters, and that of all parameters, to which references lead.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Schema<'a> {
     whole: &'a Value,
@@ -13,12 +13,12 @@ pub(super) struct Schema<'a> {
 }
 
 impl<'a> Schema<'a> {
-    /// `parameters`: of a tool; `Value::Null` where it is not known.
+    /// `parameters`: of a tool; `Value::Null` if unknown.
     pub(super) fn new(parameters: &'a Value) -> Self {
         Self { whole: parameters, part: Some(parameters) }
     }
 
-    /// Anything is allowed.
+    /// The schema that allows anything.
     pub(super) const ANYTHING: Self = Self { whole: &Value::Null, part: Some(&Value::Null) };
 
     /// The schema of this tool's arguments.
@@ -26,7 +26,7 @@ impl<'a> Schema<'a> {
         Self::new(setting.tool(tool).map_or(&Value::Null, |tool| &tool.parameters))
     }
 
-    /// The schema of the property of this name.
+    /// The schema of the property with this name.
     pub(super) fn property(self, name: &str) -> Self {
         let listed = self.within(&|part| part.get("properties")?.get(name));
         let others = || self.within(&|part| part.get("additionalProperties").filter(|part| part.is_object()));
@@ -44,18 +44,18 @@ impl<'a> Schema<'a> {
         if items.is_known() { items } else { Self::ANYTHING }
     }
 
-    /// Whether properties are listed at all.
+    /// Whether any properties are listed.
     pub(super) fn lists_properties(self) -> bool {
         self.within(&|part| part.get("properties")).is_known()
     }
 
-    /// Whether it is an object of which no property is listed.
+    /// Whether it is an object without listed properties.
     pub(super) fn is_open(self) -> bool {
         self.is_known()
             && self.within(&|part| part.get("properties")?.as_object()?.values().next()).part.is_none()
     }
 
-    /// Whether there is one.
+    /// Whether the schema is known.
     pub(super) fn is_known(self) -> bool {
         self.part.is_some()
     }
@@ -79,7 +79,7 @@ impl<'a> Schema<'a> {
         Self { whole: self.whole, part: found }
     }
 
-    /// This part and its alternatives, references followed, until `done`.
+    /// Visits this part and its alternatives, following references, until `done` returns true.
     fn visit(self, depth: usize, done: &mut dyn FnMut(&'a Value) -> bool) -> bool {
         let Some(part) = self.part else { return false };
         if depth > DEEPEST {
@@ -96,14 +96,14 @@ impl<'a> Schema<'a> {
     }
 }
 
-/// Types that are allowed, by their names in JSON Schema; none: nothing is known.
+/// Allowed types, by their names in JSON Schema; empty if nothing is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Kinds(u8);
 
 const KINDS: [&str; 7] = ["string", "array", "object", "number", "integer", "boolean", "null"];
 
 impl Kinds {
-    /// Kinds for the name of a type, which some models write beside the value.
+    /// The kinds of a type's name, which some models write beside the value.
     pub(super) fn named(name: &str) -> Self {
         kind_named(name).map_or(Self(0), Self::only)
     }
@@ -112,7 +112,7 @@ impl Kinds {
         Self(KINDS.iter().position(|known| *known == kind).map_or(0, |place| 1 << place))
     }
 
-    /// Kinds that a schema names, or that its values have.
+    /// The kinds that a schema names, or those of its allowed values.
     fn of(schema: &Value) -> Self {
         let all = |names: &[&str]| Self(names.iter().fold(0, |all, name| all | Self::named(name).0));
         match schema.get("type") {
@@ -138,8 +138,8 @@ impl Kinds {
     }
 }
 
-/// What JSON Schema calls a type that a schema names as some language does: `float`, `dict[str, int]`, `STRING`. `None`: any
-/// value fits it, or it is unknown.
+/// The JSON Schema name of a type that a schema names as in some language: `float`, `dict[str, int]`, `STRING`. `None`
+/// if any value fits it, or it is unknown.
 pub(super) fn kind_named(name: &str) -> Option<&'static str> {
     let lower = name.trim().to_ascii_lowercase();
     let word = lower.split(['[', '<', '(']).next().unwrap_or_default().trim_end();
@@ -157,7 +157,7 @@ pub(super) fn kind_named(name: &str) -> Option<&'static str> {
     })
 }
 
-/// What JSON Schema calls its type.
+/// The JSON Schema name of the value's type.
 pub(crate) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -169,7 +169,7 @@ pub(crate) fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// The text as a value of one of these types, or as a string if it fits none of them or the types are unknown.
+/// The text as a value of one of these types; as a string if it fits none of them or the types are unknown.
 pub(super) fn typed(text: &str, kinds: Kinds) -> Value {
     let word = text.trim();
     let words =
@@ -186,7 +186,7 @@ pub(super) fn typed(text: &str, kinds: Kinds) -> Value {
     value.unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-/// Like [`typed`]; if the kinds are unknown, the value that the text looks like.
+/// Like [`typed`]; if the kinds are unknown, with the type that the text looks like.
 pub(super) fn typed_by_looks(text: &str, kinds: Kinds) -> Value {
     match (kinds.are_known(), text.trim()) {
         (true, _) => typed(text, kinds),
@@ -196,13 +196,13 @@ pub(super) fn typed_by_looks(text: &str, kinds: Kinds) -> Value {
     }
 }
 
-/// The text parsed as JSON, or as a string if it is not JSON.
+/// The text parsed as JSON; as a string if it is not JSON.
 pub(super) fn shown(text: &str) -> Value {
     let parsed = if may_be_json(text) { serde_json::from_str(text.trim()).ok() } else { None };
     parsed.unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-/// An object written in one of the ways that models have.
+/// Parses an object in one of the notations that models use.
 pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
     match structure(text.trim())? {
         Value::Object(object) => Some(object),
@@ -211,7 +211,7 @@ pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
 }
 
 fn allowed(value: &Value, kinds: Kinds) -> bool {
-    // Where only one of them is allowed, the other is a mistake that the check of the arguments should name.
+    // If only one of the two is allowed, the other one is a mistake that the check of the arguments should report.
     let either = !kinds.has("string") && (kinds.has("array") || kinds.has("object"));
     (value.is_array() || value.is_object()) && (either || kinds.has(kind_of(value)))
 }
@@ -227,7 +227,7 @@ fn number(word: &str) -> Option<Number> {
     word.parse().ok().filter(|_| numeric).and_then(Number::from_f64)
 }
 
-/// An array or an object: JSON, JSON with its quotes escaped once more, or Python.
+/// Parses an array or an object: JSON, JSON with escaped quotes, or Python.
 fn structure(word: &str) -> Option<Value> {
     if !word.starts_with(['[', '{']) {
         return None;

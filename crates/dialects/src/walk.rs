@@ -1,29 +1,29 @@
-//! [`Walk`]: follows a JSON value that comes piece by piece, and says at once where it ends or stops being one.
+//! [`Walk`]: follows a JSON value that arrives in pieces, and immediately detects where it ends or becomes invalid.
 
-/// More lists within lists than this are not read; `serde_json` stops soon after.
+/// Maximum nesting; `serde_json` stops soon after.
 const DEEPEST: usize = 120;
 
-/// The position in a value. Each byte is looked at once.
+/// The position in a value. Each byte is visited once.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
-    /// What closes what is open, the innermost last.
+    /// The closing brackets of what is open, innermost last.
     open: Vec<u8>,
     next: Next,
 }
 
-/// What may come next, blanks aside.
+/// What may follow, after blanks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Next {
-    /// A value; `first`: or the end of the list.
+    /// A value; if `first`, or the end of the list.
     Value {
         first: bool,
     },
-    /// A key; `first`: or the end of the object.
+    /// A key; if `first`, or the end of the object.
     Key {
         first: bool,
     },
     Colon,
-    /// `,` or the end of what is open.
+    /// `,` or the end of the list or object.
     Comma,
     /// Within a string.
     Text {
@@ -34,14 +34,14 @@ enum Next {
     Word,
 }
 
-/// What a step came to.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Step {
-    /// So far it is a value.
+    /// The value is valid so far.
     More,
-    /// The byte after the value.
+    /// The value has ended; position of the byte after it.
     Done(usize),
-    /// The byte that fits no value.
+    /// The value is invalid; position of the byte that does not fit.
     Wrong(usize),
 }
 
@@ -52,7 +52,7 @@ impl Default for Walk {
 }
 
 impl Walk {
-    /// Goes on with `text` from byte `from`: the first one that it was not shown yet.
+    /// Continues with `text` from byte `from`, the first one that was not visited yet.
     pub(super) fn go(&mut self, text: &str, from: usize) -> Step {
         for (at, byte) in text.bytes().enumerate().skip(from) {
             if !self.takes(byte) {
@@ -65,7 +65,7 @@ impl Walk {
         Step::More
     }
 
-    /// Whether the byte fits. The value itself is an object or a list.
+    /// Visits a byte; returns whether it fits. The value itself must be an object or a list.
     fn takes(&mut self, byte: u8) -> bool {
         let text = |is_key, escaped| Next::Text { is_key, escaped };
         self.next = match (self.next, byte) {

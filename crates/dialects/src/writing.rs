@@ -1,4 +1,4 @@
-//! [`Writing`]: how a dialect writes a call, for the history and for what holds a model to the form of its calls.
+//! [`Writing`]: how a dialect writes a call, for the conversation's history and for constraining a model to this form.
 use crate::{Call, kind_of};
 use serde::Serialize;
 use serde_json::{Map, Serializer, Value, ser::Formatter};
@@ -7,55 +7,55 @@ use std::io;
 /// The arguments of a call.
 pub type ArgumentMap = Map<String, Value>;
 
-/// How a dialect writes a call, in a form that its reader reads.
+/// How a dialect writes a call, in a form that its reader parses.
 pub enum Writing {
-    /// Unknown: as Hermes does, which most readers understand.
+    /// Unknown: calls are written as Hermes does, which most readers parse.
     Unknown,
     /// An object with the name and the arguments.
     Json(JsonCall),
-    /// The name, and an object with the arguments: the text before, between and behind.
+    /// The name, and an object with the arguments; holds the texts before, between and after them.
     Named([&'static str; 3]),
     /// An element for each argument.
     Elements(Elements),
-    /// A notation of its own.
+    /// A notation with its own function.
     Own(fn(&str, &ArgumentMap) -> String),
 }
 
 /// A call as a JSON object.
 pub struct JsonCall {
-    /// The text before and behind it.
+    /// The texts before and after it.
     pub around: [&'static str; 2],
-    /// What the name and the arguments are called.
+    /// The keys of the name and of the arguments.
     pub keys: [&'static str; 2],
-    /// What the id is called, if there is one. A model that is held to the form writes none.
+    /// The key of the ID, if there is one. A model that is constrained to this form writes none.
     pub id: Option<&'static str>,
-    /// Whether the whole reply is one object, with thoughts and calls.
+    /// Whether the whole reply is a single object, with thoughts and calls.
     pub is_reply: bool,
 }
 
 /// The text around a call and around each of its arguments.
 pub struct Elements {
-    /// Before the name, behind it, and at the end of the call.
+    /// The texts before the name, after it, and at the end of the call.
     pub call: [&'static str; 3],
-    /// Before the key, behind it, and behind the value.
+    /// The texts before the key, after it, and after the value.
     pub argument: [&'static str; 3],
-    /// The text between the key and the value.
+    /// The attribute between the key and the value.
     pub attribute: Attribute,
 }
 
-/// What an element says about its value.
+/// The attribute of an element about its value.
 #[derive(Clone, Copy)]
 pub enum Attribute {
     /// No attribute.
     None,
-    /// ` string="true"`, or `false` for any JSON.
+    /// ` string="true"`, or `"false"` for any JSON.
     IsString,
     /// ` type="number"`.
     Type,
 }
 
 impl JsonCall {
-    /// `{"name": …, "arguments": …}` between these.
+    /// `{"name": …, "arguments": …}` between these texts.
     pub const fn between(open: &'static str, close: &'static str) -> Self {
         Self { around: [open, close], keys: ["name", "arguments"], id: None, is_reply: false }
     }
@@ -67,22 +67,22 @@ impl JsonCall {
 }
 
 impl Writing {
-    /// An object between these.
+    /// An object between these texts.
     pub const fn json(open: &'static str, close: &'static str) -> Self {
         Self::Json(JsonCall::between(open, close))
     }
 
-    /// An object that has these names for the name and the arguments.
+    /// An object with these keys for the name and the arguments.
     pub const fn json_with(keys: [&'static str; 2], open: &'static str, close: &'static str) -> Self {
         Self::Json(JsonCall { keys, ..JsonCall::between(open, close) })
     }
 
-    /// An element for each argument that says nothing about its value.
+    /// An element for each argument, without an attribute.
     pub const fn elements(call: [&'static str; 3], argument: [&'static str; 3]) -> Self {
         Self::Elements(Elements { call, argument, attribute: Attribute::None })
     }
 
-    /// Returns the text before the name, between the name and the arguments, and behind them; `None` if that depends on
+    /// Returns the texts before the name, between the name and the arguments, and after them; `None` if they depend on
     /// the arguments.
     pub fn around(&self) -> Option<[String; 3]> {
         match self {
@@ -116,7 +116,7 @@ impl Writing {
                 text
             }
             Some(arguments) => spaced(&arguments),
-            // What the model wrote as arguments and could not be read stands as it stood.
+            // Arguments that could not be parsed are written as the model wrote them.
             None => call.arguments.clone(),
         };
         format!("{before}{}{between}{arguments}{behind}", call.name)
@@ -143,7 +143,7 @@ impl Elements {
 }
 
 impl Attribute {
-    /// The attribute for `value`, with the quote that ends the key.
+    /// The attribute for `value`, including the quote that ends the key.
     fn of(self, value: &Value) -> String {
         match self {
             Self::None => String::new(),
@@ -153,12 +153,12 @@ impl Attribute {
     }
 }
 
-/// A string as it is, anything else as JSON.
+/// A string without quotes, anything else as JSON.
 pub(crate) fn bare(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// One line of JSON with spaces where Python's `json.dumps` puts them, as the chat templates of the models do.
+/// One line of JSON with spaces as in Python's `json.dumps`, which the models' chat templates use.
 fn spaced(value: &Value) -> String {
     let mut bytes = Vec::new();
     let mut serializer = Serializer::with_formatter(&mut bytes, Spaced);

@@ -21,32 +21,32 @@ use std::{
 /// opened.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Opens sessions. Cheap to clone; all clones are one engine.
+/// Opens sessions. Cheap to clone; clones share the same engine.
 #[derive(Clone)]
 pub struct Engine(Arc<Shared>);
 
 impl Engine {
-    /// Starts nothing yet. The rules of the profile are before those of the policy.
+    /// Creates an engine without starting anything. The rules of the profile come before those of the policy.
     pub fn new(mut setup: Setup) -> Self {
         setup.policy.rules.splice(0..0, setup.profile.rules.all());
         Self(Arc::new(Shared::new(setup)))
     }
 
-    /// What it was made of.
+    /// The engine's setup.
     pub fn setup(&self) -> &Setup {
         &self.0.setup
     }
 
-    /// A new session.
+    /// Creates a session.
     pub fn create(&self, agent: &str) -> Result<Session, EngineError> {
         self.begin(agent, Above::default(), None)
     }
 
-    /// A new session of this name, which [`new_session_id`](crate::new_session_id) gave, for the `user` of a server, if it knows
-    /// users.
+    /// Creates a session with this ID, which [`new_session_id`](crate::new_session_id) returned, for the `user` of a
+    /// server, if it knows users.
     ///
     /// # Errors
-    /// Also fails where a session has the name.
+    /// Also fails if a session with this ID exists.
     pub fn create_as(
         &self,
         id: SessionId,
@@ -56,18 +56,18 @@ impl Engine {
         self.begin(agent, Above { user, ..Above::default() }, Some(id))
     }
 
-    /// The sessions that are open, those below others too: who holds one can watch it, steer it and stop it.
+    /// The open sessions, including child sessions. Each handle can follow, steer and stop its session.
     pub fn sessions(&self) -> Vec<Session> {
         self.0.live.sessions()
     }
 
-    /// The session of this name where it is open here.
+    /// The session with this ID, if it is open in this process.
     pub fn find(&self, id: &SessionId) -> Option<Session> {
         self.0.live.find(id)
     }
 
-    /// Creates a session that is a job, with the name `id` if one is given, for the user `user` of a server. Its
-    /// journal is synced to disk when this returns.
+    /// Creates a session that is a job, with the ID `id` if one is given, for the user `user` of a server. Its journal
+    /// is synced to disk when this returns.
     pub async fn create_job(
         &self,
         order: JobSpec,
@@ -93,8 +93,8 @@ impl Engine {
         start(&self.0, id, agent, journal, above).inspect_err(|_| Journal::discard(&folder))
     }
 
-    /// A session that exists, by its name or the beginning of it. What a crash left half-done is put in order
-    /// before the first command is carried out.
+    /// Resumes an existing session by its name, its ID or a prefix of its ID. Work that a crash left unfinished is
+    /// completed before the first command.
     pub fn resume(&self, id: &str, agent: &str) -> Result<Session, EngineError> {
         self.check_running()?;
         self.check_folders()?;
@@ -103,8 +103,8 @@ impl Engine {
         start(&self.0, id, agent, journal, Above::default())
     }
 
-    /// A session that exists: the handle where it is open here, otherwise it is taken up, or joined where another
-    /// process has it. Where its last handle is gone while its turn still runs, this gives another one.
+    /// Opens an existing session: returns a handle if it is open in this process, joins it if another process has it
+    /// open, and otherwise resumes it. Also returns a handle if the last one was dropped while the turn still runs.
     pub async fn open(&self, id: &str, agent: &str) -> Result<Session, EngineError> {
         let deadline = Instant::now() + OPEN_TIMEOUT;
         loop {
@@ -117,7 +117,7 @@ impl Engine {
                 continue;
             }
             match self.join(id).await {
-                // Who has it is about to put it down, or has taken it up a moment ago.
+                // Another process is just closing or opening the session.
                 Err(EngineError::NotOpen(_) | EngineError::Journal(JournalError::Locked(_)))
                     if Instant::now() < deadline =>
                 {
@@ -128,16 +128,17 @@ impl Engine {
         }
     }
 
-    /// A session that another process has open: what happens in it is seen here, what is asked for here is done there,
-    /// and it closes when that process closes it, dies or does not take a command. Contents of changes are read from
-    /// the session's folder.
+    /// Joins a session that another process has open: this process receives its events, and the other process carries
+    /// out the commands. The handle closes when the other process closes the session, ends, or does not accept a
+    /// command. Contents of changes are read from the session's folder.
     pub async fn join(&self, id: &str) -> Result<Session, EngineError> {
         self.check_running()?;
         socket::join(&self.0, id).await
     }
 
-    /// A session that another machine has open, reached over `dial` whenever the connection is lost: what happens in it is
-    /// seen here, what is asked for here is done there, once. It closes when the other machine refuses it or has it no more.
+    /// Joins a session that another machine has open. `dial` connects, and reconnects after a lost connection. This
+    /// process receives the session's events, and the other machine carries out each command once. The handle closes
+    /// when the other machine refuses the connection or does not have the session.
     ///
     /// # Errors
     /// Fails if it cannot be reached now.
@@ -150,7 +151,7 @@ impl Engine {
     /// of the session may run again, in views.
     ///
     /// # Errors
-    /// Fails if a call cannot be taken back, whatever depends on it, or files cannot be read.
+    /// Fails if a call cannot be undone even together with its dependents, or files cannot be read.
     pub async fn plan_undo(&self, session: &Session, undo: &UndoCalls) -> Result<UndoPlan, NotUndone> {
         let Setup { home, workspace, knowledge, profile, tools, access, .. } = &self.0.setup;
         let rehearsal = Rehearsal {
@@ -166,7 +167,7 @@ impl Engine {
         plan_undo(&rehearsal, &session.entries(), undo, &self.0.stop).await
     }
 
-    /// Interrupts every session and waits until nothing of them is alive. No more sessions can be opened.
+    /// Interrupts every session and waits until all their work has ended. No more sessions can be opened.
     pub async fn shut_down(&self) {
         self.0.stop.cancel();
         self.0.tasks.close();

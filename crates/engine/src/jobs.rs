@@ -1,7 +1,7 @@
 //! [`run_job`]: runs a job from its first prompt to its conclusion.
 //!
-//! Its caller decides how a turn is shown; this module decides what counts as done. A job has come to a good end when
-//! its agent's last turn ended by itself *and* the journal holds the call that the agent must have made.
+//! The caller decides how a turn is shown; this module decides when a job is done. A job succeeds if its agent's last
+//! turn ended by itself *and* the journal contains the call that the agent must make.
 use crate::{
     session::Session,
     setup::{Agent, Setup},
@@ -15,14 +15,14 @@ use std::sync::Arc;
 
 /// Runs the turns of a job and shows them.
 pub trait Turns {
-    /// A turn that cannot be carried out at all.
+    /// The error if a turn cannot be run at all.
     type Error;
-    /// Carries out a command and gives the outcome of the turn that it opens.
+    /// Carries out a command and returns the outcome of the turn that it opens.
     fn turn(&mut self, command: Command) -> impl Future<Output = Result<Outcome, Self::Error>> + Send;
 }
 
-/// Works on the job of `session` until it is over, and records what it came to. A job that was left half-done is taken
-/// up where it stopped. The tools of `setup` say which one a model meant.
+/// Works on the job of `session` until it ends, and records its conclusion. An unfinished job continues where it
+/// stopped. The tools of `setup` resolve the tool names that a model wrote.
 pub async fn run_job<T: Turns>(
     setup: &Setup,
     session: &Session,
@@ -47,7 +47,7 @@ pub async fn run_job<T: Turns>(
         outcome = turns.turn(command).await?;
     }
     let mut conclusion = check.conclude(&session.entries(), outcome);
-    // What cannot be recorded any more can still be reported.
+    // A failed journal records nothing more, but the failure can still be returned.
     if let Some(failure) = session.journal().failure().filter(|_| outcome == Outcome::Failed) {
         conclusion.reason = failure.to_owned();
     }
@@ -55,12 +55,12 @@ pub async fn run_job<T: Turns>(
     Ok(conclusion)
 }
 
-/// Returns when it is in the journal, or can no longer get there.
+/// Records the conclusion. Returns when it is in the journal, or the journal is closed.
 pub async fn record(session: &Session, conclusion: Conclusion) {
     session.start(Command::Conclude(conclusion)).report().await;
 }
 
-/// How the last turn ended, where the process died before it could say what that makes of the job.
+/// The outcome of the last turn, if the process ended before it recorded the job's conclusion.
 fn ended_before(entries: &[Arc<Entry>]) -> Option<Outcome> {
     match active_path(entries).last().map(|entry| &entry.fact) {
         Some(Fact::TurnEnded { outcome: Outcome::Failed | Outcome::Interrupted, .. }) => None,
@@ -69,7 +69,7 @@ fn ended_before(entries: &[Arc<Entry>]) -> Option<Outcome> {
     }
 }
 
-/// A first prompt, or what takes up what is there.
+/// The first prompt of the job, or the command that continues it.
 fn opening(entries: &[Arc<Entry>], agent: &Agent, order: &JobSpec) -> Command {
     let path = active_path(entries);
     let has_begun = path.iter().any(|entry| matches!(entry.fact, Fact::Prompted { .. }));
@@ -119,7 +119,7 @@ fn why(entries: &[Arc<Entry>], outcome: Outcome) -> String {
     told.or(outcome.reason().map(str::to_owned)).unwrap_or_default()
 }
 
-/// The entries of the last turn: earlier reasons for a failure do not count any more.
+/// The entries of the last turn: reasons for a failure in earlier turns do not count.
 fn last_turn(entries: &[Arc<Entry>]) -> &[Arc<Entry>] {
     let is_end = |entry: &&Arc<Entry>| matches!(entry.fact, Fact::TurnEnded { .. });
     let ends: Vec<usize> =
@@ -128,7 +128,7 @@ fn last_turn(entries: &[Arc<Entry>]) -> &[Arc<Entry>] {
     &entries[before..]
 }
 
-/// What counts as done: the job's agent, and what its engine knows.
+/// Checks whether a job is done, by its agent and the engine's setup.
 struct Check<'a> {
     agent: &'a Agent,
     setup: &'a Setup,
@@ -145,7 +145,7 @@ impl Check<'_> {
         Conclusion { status, reason, evidence: self.evidence(entries) }
     }
 
-    /// What the call that ended the job did not bring about, as a sentence.
+    /// What the call that ended the job could not do, as a sentence.
     fn missing(&self, entries: &[Arc<Entry>]) -> String {
         let path = active_path(entries);
         let last = self.finished(&path).last().and_then(ToolResult::report);
@@ -161,19 +161,19 @@ impl Check<'_> {
         if let Some(why) = self.agent.proof.as_deref().and_then(|proof| unproven(&path, &self.named(proof))) {
             return Some(Lack { why, can_be_finished: false });
         }
-        // What a job that works on a branch leaves behind is code.
+        // A job that works on a branch delivers code, so failing tests count.
         if let Some(why) = self.agent.work_tree.then(|| self.failing_tests(&path)).flatten() {
             return Some(Lack { why, can_be_finished: false });
         }
         let done = self.agent.done.as_deref()?;
         let is_done = self.named(done);
-        // What was changed afterwards is not part of what is done.
+        // Only calls after the last change count.
         let since = last_change(&path).map_or(0, |last| last + 1);
         let calls = || path[since..].iter().filter_map(|entry| ended(&entry.fact, &is_done));
         if calls().any(ToolResult::is_ok) {
             return None;
         }
-        // After a retry it is tried again: what was in the way may be gone.
+        // After a retry, the call is made again: the obstacle may be gone.
         let retried = path.iter().rposition(|entry| matches!(entry.fact, Fact::JobFinished(_)));
         let tried = &path[since.max(retried.unwrap_or_default())..];
         let refusal = tried.iter().filter_map(|entry| ended(&entry.fact, &is_done)).next_back();
@@ -196,7 +196,7 @@ impl Check<'_> {
         self.finished(&path).into_iter().map(|result| result.details).collect()
     }
 
-    /// The results of the calls that ended the job, as far as they worked.
+    /// The results of the successful calls that ended the job.
     fn finished(&self, path: &[&Arc<Entry>]) -> Vec<ToolResult> {
         let Some(done) = self.agent.done.as_deref() else { return Vec::new() };
         let is_done = self.named(done);
@@ -204,7 +204,8 @@ impl Check<'_> {
         results.filter(|result| result.is_ok()).cloned().collect()
     }
 
-    /// Whether the name that a model wrote means this tool: models write other cases, and names of other products.
+    /// Returns whether a name that a model wrote means this tool: models use other cases and the names of other
+    /// products.
     fn named(&self, tool: &str) -> impl Fn(&str) -> bool {
         move |name| {
             name == tool || self.setup.tools.get(name).is_some_and(|found| found.tool.spec().name == tool)
@@ -212,18 +213,18 @@ impl Check<'_> {
     }
 }
 
-/// What the journal lacks for the job to be done.
+/// What is missing in the journal for the job to be done.
 struct Lack {
     why: String,
-    /// Whether only the call that ends the job is missing, and the model was not asked for it yet.
+    /// Whether only the call that ends the job is missing, and was not made in place of the model yet.
     can_be_finished: bool,
 }
 
-/// Failing tests that are named; more are counted.
+/// Maximum failing tests that are named; the rest are counted.
 const MAX_NAMED_TESTS: usize = 3;
 
-/// A run must have shown the fault, something may have changed since, and a run after the last change must show that the
-/// fault is gone.
+/// Says why the proof is missing. A run must have shown the fault, and a run after the last change must show that it is
+/// fixed.
 fn unproven(path: &[&Arc<Entry>], is_proof: &dyn Fn(&str) -> bool) -> Option<String> {
     let run = |entry: &&Arc<Entry>| ended(&entry.fact, is_proof).and_then(verdict);
     let Some(failing) = path.iter().position(|entry| run(entry) == Some(false)) else {
@@ -245,12 +246,12 @@ fn unproven(path: &[&Arc<Entry>], is_proof: &dyn Fn(&str) -> bool) -> Option<Str
         .then(|| "nothing was changed between the run that failed and the one that did not".into())
 }
 
-/// The place of the last change that came about.
+/// The position of the last effective change.
 fn last_change(path: &[&Arc<Entry>]) -> Option<usize> {
     (0..path.len()).rev().find(|place| is_change(&path[*place..]))
 }
 
-/// Whether `path` begins with a change of which not every file was left as it was.
+/// Whether `path` begins with a change that was settled for at least one file.
 fn is_change(path: &[&Arc<Entry>]) -> bool {
     let Some(Fact::Staged { call, changes, .. } | Fact::SubagentChanged { call, changes, .. }) =
         path.first().map(|entry| &entry.fact)
@@ -266,8 +267,8 @@ fn is_change(path: &[&Arc<Entry>]) -> bool {
     changes.iter().any(|change| !left.contains(&&change.path))
 }
 
-/// Whether the tests passed that a call ran. A run that reports failures is a call that worked; a call that failed shows
-/// nothing.
+/// Whether the tests that a call ran passed; `None` if the call failed. A test run with failing tests is a successful
+/// call.
 fn verdict(result: &ToolResult) -> Option<bool> {
     match result.report() {
         Some(Report::Tests(run)) if result.is_ok() => Some(run.ok),
@@ -282,7 +283,7 @@ fn ended<'a>(fact: &'a Fact, is_it: &dyn Fn(&str) -> bool) -> Option<&'a ToolRes
     }
 }
 
-/// The first paragraph of the last thing that the model said.
+/// The first paragraph of the model's last text.
 fn last_words(entries: &[Arc<Entry>]) -> String {
     let said = entries.iter().rev().find_map(|entry| match &entry.fact {
         Fact::Replied { parts, .. } => Some(text_of(parts)).filter(|text| !text.trim().is_empty()),

@@ -1,9 +1,9 @@
 //! [`Journal`]: the append-only record of a session, its single source of truth.
 //!
-//! JSON Lines, one [`Entry`] each, first a `session_opened` with the format's version. One writer, held by a file lock;
-//! watchers follow the same entries. A torn last line is cut off the file, a bad line elsewhere is left out and
-//! reported, so that a damaged journal never loses a session without a word. The lines are a hash chain
-//! ([`haft_core::chain`]): each holds a value that follows from all lines up to it, whether they can be read or not.
+//! The file has one [`Entry`] per line in JSON, first a `session_opened` with the format's version. A file lock ensures
+//! a single writer; followers see the same entries. An incomplete last line is removed from the file; an invalid line
+//! elsewhere is skipped and reported, so that a damaged journal never loses a session silently. The lines form a hash
+//! chain ([`haft_core::chain`]): each contains a value that depends on all lines up to it, valid or not.
 mod account;
 mod contents;
 mod error;
@@ -60,14 +60,14 @@ pub use used::{Used, UsedRequest};
 /// The file's name in the folder of its session.
 const FILE_NAME: &str = "journal.jsonl";
 
-/// Updates that a slow watcher may fall behind before it loses some.
+/// Maximum updates that a slow follower may fall behind before it loses some.
 const MAX_LIVE_UPDATES: usize = 256;
 
-/// Shared by the session that writes and by everyone who watches.
+/// The journal of a session, shared by the session that writes it and by its followers.
 #[derive(Clone)]
 pub struct Journal(Arc<Inner>);
 
-/// A journal that may be gone: who holds this does not hold its lock.
+/// A weak reference to a journal, which does not keep the journal's lock.
 pub(crate) struct WeakJournal(Weak<Inner>);
 
 impl WeakJournal {
@@ -84,20 +84,20 @@ struct Inner {
     interrupted: Option<Seq>,
     closed: CancellationToken,
     failure: OnceLock<String>,
-    /// An entry could not be written, or did not survive.
+    /// Whether an entry could not be written or synced.
     is_unwritten: AtomicBool,
     /// Secrets, which are neither recorded nor shown.
     secrets: Hidden,
-    /// Where else all of it stands.
+    /// A second store for all entries.
     replica: OnceLock<Arc<dyn Replica>>,
     observer: OnceLock<(SessionId, Arc<dyn Observer>)>,
 }
 
 struct State {
     entries: Vec<Arc<Entry>>,
-    /// The place of the next entry: behind those, too, that cannot be read.
+    /// The number of the next entry, after all entries including invalid ones.
     next: Seq,
-    /// The value of the chain behind the last line.
+    /// The chain value after the last line.
     chain: ChainValue,
     /// `None` if another process writes it.
     file: Option<Held>,
@@ -105,17 +105,18 @@ struct State {
     heard: Heard,
 }
 
-/// A file that this process alone may write.
+/// A file that only this process may write.
 struct Held {
     file: Arc<File>,
-    /// Bytes of whole entries in it.
+    /// Length of the complete entries in bytes.
     length: u64,
 }
 
 impl Held {
     fn write(&mut self, line: &[u8]) -> io::Result<()> {
         if let Err(error) = (&*self.file).write_all(line) {
-            // Half a line must not be glued to the next one. If even that fails, reopening cuts it off.
+            // An incomplete line must not precede the next one. If the truncation fails, reopening the journal removes
+            // the line.
             let _best_effort = self.file.set_len(self.length);
             return Err(error);
         }
@@ -125,8 +126,8 @@ impl Held {
 }
 
 impl Journal {
-    /// Makes `folder`, and a journal in it that is readable for its owner only. An error of kind `AlreadyExists` says
-    /// that the folder exists: it is left alone.
+    /// Creates `folder`, and a journal in it that only its owner can read. Fails with the kind `AlreadyExists` if the
+    /// folder exists, and leaves it unchanged.
     pub(crate) fn create(folder: &Path) -> Result<Self, JournalError> {
         let builder = || {
             let mut builder = fs::DirBuilder::new();
@@ -145,14 +146,14 @@ impl Journal {
         made
     }
 
-    /// Removes the folder of a session that could not begin: it has no entry.
+    /// Removes the folder of a session that could not begin, and so has no entry.
     pub(crate) fn discard(folder: &Path) {
         let journal = folder.join(FILE_NAME);
         if fs::metadata(&journal).is_ok_and(|file| file.len() > 0) {
             return;
         }
         let _it_may_not_be_there = fs::remove_file(&journal);
-        // What else is there stays.
+        // Fails, and leaves the folder, if it has other files.
         let _it_may_be_left = fs::remove_dir(folder);
     }
 
@@ -186,7 +187,7 @@ impl Journal {
         Ok(Self::of(path, state, damage))
     }
 
-    /// What another process writes into `folder/journal.jsonl`, as it tells it: empty yet, and no file is touched.
+    /// Creates an empty mirror of `folder/journal.jsonl`, which another process writes and sends. Touches no file.
     pub(crate) fn mirror(folder: &Path) -> Self {
         let (entries, chain, heard) = (Vec::new(), ChainValue::default(), Heard::default());
         let state = State { entries, next: Seq(0), chain, file: None, heard };
@@ -225,7 +226,7 @@ impl Journal {
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 
-    /// The entries of `folder/journal.jsonl`, without taking or changing it.
+    /// The entries of `folder/journal.jsonl`, read without locking or changing it.
     pub fn peek(folder: &Path) -> Result<Vec<Arc<Entry>>, JournalError> {
         let path = folder.join(FILE_NAME);
         let missing = || JournalError::Missing(name_of(folder));
@@ -246,22 +247,22 @@ impl Journal {
         &self.0.path
     }
 
-    /// What could not be read when it was opened, one sentence each.
+    /// The damage found when the journal was opened, one sentence each.
     pub fn damage(&self) -> &[String] {
         &self.0.damage
     }
 
-    /// The entry of the undo or redo that was not finished when it was opened.
+    /// The entry of an undo or redo that was unfinished when the journal was opened.
     pub(crate) fn interrupted(&self) -> Option<Seq> {
         self.0.interrupted
     }
 
-    /// Hides these secrets in everything that is recorded or shown from now on: `[key]` takes their place.
+    /// Replaces these secrets by `[key]` in everything that is recorded or shown from now on.
     pub(crate) fn hide(&self, secrets: Secrets) {
         self.0.secrets.set(secrets);
     }
 
-    /// `value` as it would be recorded: without secrets.
+    /// Returns `value` without secrets, as it would be recorded.
     pub(crate) fn hidden(&self, value: serde_json::Value) -> serde_json::Value {
         self.0.secrets.hidden(value)
     }
@@ -276,13 +277,13 @@ impl Journal {
         let _replicated_already = self.0.replica.set(replica);
     }
 
-    /// From now on, shows `observer` each entry that this process writes for `session`.
+    /// From now on, calls `observer` with each entry that this process writes for `session`.
     pub(crate) fn observe(&self, session: SessionId, observer: Arc<dyn Observer>) {
         let _observed_already = self.0.observer.set((session, observer));
     }
 
-    /// Writes one entry, which follows `parent` or else the line before. It survives the death of this process;
-    /// [`Journal::sync`] makes it survive a power cut. After an error the file is as it was.
+    /// Writes one entry, which follows `parent` or else the line before. The entry survives the end of this process;
+    /// after [`Journal::sync`] also a power failure. After an error the file is unchanged.
     pub(crate) fn append(&self, fact: Fact, parent: Option<Seq>) -> Result<Arc<Entry>, JournalError> {
         let mut state = self.lock();
         let at = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64;
@@ -305,7 +306,7 @@ impl Journal {
         Ok(entry)
     }
 
-    /// Adds an entry that the writing process recorded. An entry that is here already is ignored.
+    /// Adds an entry that the writing process recorded. Ignores an entry that it already has.
     pub(crate) fn receive(&self, entry: Arc<Entry>) {
         let mut state = self.lock();
         if state.entries.last().is_none_or(|last| last.seq < entry.seq) {
@@ -335,7 +336,7 @@ impl Journal {
         file.ok_or_else(|| self.io("sync", not_ours()))
     }
 
-    /// Shows something that is not recorded.
+    /// Sends a live update to followers, without recording it.
     pub(crate) fn live(&self, update: Update) {
         let update = self.0.secrets.update(update);
         let mut state = self.lock();
@@ -348,19 +349,19 @@ impl Journal {
         self.lock().heard.updates()
     }
 
-    /// Everything recorded so far.
+    /// Returns all entries so far.
     pub fn entries(&self) -> Vec<Arc<Entry>> {
         self.lock().entries.clone()
     }
 
-    /// Closes the journal; `failure` says why, if the session failed. Followers get the remaining entries and end. The
-    /// session can be opened again, even while old handles exist.
+    /// Closes the journal; `failure` is the reason if the session failed. Followers receive the remaining entries and
+    /// end. The session can be opened again, even while old handles exist.
     pub(crate) fn close(&self, failure: Option<String>) {
         if let Some(failure) = failure {
             let _closed_twice = self.0.failure.set(failure);
         }
         if let Some(held) = &self.lock().file {
-            // If that fails, the lock ends with the last handle.
+            // If unlocking fails, the lock ends with the last handle.
             held.file.unlock().ok();
         }
         self.0.closed.cancel();
@@ -371,7 +372,7 @@ impl Journal {
         self.0.closed.cancelled().await;
     }
 
-    /// Why the session closed, if it did not end well.
+    /// Why the session failed, if it did.
     pub fn failure(&self) -> Option<&str> {
         self.0.failure.get().map(String::as_str)
     }
@@ -425,8 +426,8 @@ impl Journal {
         }
     }
 
-    /// What happens from here on, the entries from `from` on before that, and what was shown of the reply that is being
-    /// written since `seen`.
+    /// Returns the entries from `from` on, the live updates of the current reply since `seen`, and a receiver for later
+    /// events.
     fn caught_up(
         &self,
         from: Seq,
@@ -446,7 +447,7 @@ impl Journal {
         state.entries.get(place(from)..place(to)).unwrap_or_default().to_vec()
     }
 
-    /// Whether it closed because an entry could not be written.
+    /// Whether the journal closed because an entry could not be written.
     pub fn could_not_write(&self) -> bool {
         self.0.is_unwritten.load(Ordering::Acquire)
     }
@@ -464,17 +465,17 @@ impl Journal {
         self.0.state.lock().expect("no code panics while it holds the journal")
     }
 
-    /// The place of the last entry with such a fact. Asked in each round, so that nothing is copied.
+    /// The number of the last entry with such a fact. Copies nothing, because it is called in each round.
     pub(crate) fn last(&self, is_wanted: impl Fn(&Fact) -> bool) -> Option<Seq> {
         self.lock().entries.iter().rfind(|entry| is_wanted(&entry.fact)).map(|entry| entry.seq)
     }
 
-    /// The place behind the last entry.
+    /// The number after the last entry.
     pub(crate) fn end(&self) -> Seq {
         self.lock().entries.last().map_or(Seq(0), |last| Seq(last.seq.0 + 1))
     }
 
-    /// The place of what is recorded next; behind lines, too, that cannot be read.
+    /// The number of the next entry to be recorded, after all lines including invalid ones.
     pub fn next(&self) -> Seq {
         self.lock().next
     }
@@ -487,7 +488,7 @@ impl Journal {
     }
 }
 
-/// Checking whether a journal is open locks it for a moment; opening tries again after this time.
+/// Delay before a second attempt to open a journal: a check whether a journal is open locks it for a moment.
 const LOCK_RETRY_DELAY: Duration = Duration::from_millis(20);
 
 fn lock(file: &File, folder: &Path, path: &Path) -> Result<(), JournalError> {
@@ -509,12 +510,12 @@ fn name_of(folder: &Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Flushes `file` to disk. If many sessions share a runtime, the others continue meanwhile.
+/// Syncs `file` to disk without blocking other sessions on the same runtime.
 async fn sync_data(file: Arc<File>) -> io::Result<()> {
     match Handle::current().runtime_flavor() {
         RuntimeFlavor::CurrentThread => file.sync_data(),
         _ => match tokio::task::spawn_blocking(move || file.sync_data()).await {
-            // The runtime ends, and this task with it.
+            // The runtime ends, and so does this task.
             Err(error) if error.is_cancelled() => std::future::pending().await,
             synced => synced?,
         },

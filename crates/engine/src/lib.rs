@@ -13,8 +13,8 @@
 //! | `jobs` | a job from its first prompt to its end |
 //! | `session_task`, `engine` | open and run all of it |
 //!
-//! Front-ends need four words of it: [`Engine`], [`Session`], [`haft_core::Command`], [`haft_core::Event`]. It knows no
-//! tool, no provider and no front-end by name. Where to begin: [`Engine::create`], then `turn.rs`.
+//! Front-ends need four types: [`Engine`], [`Session`], [`haft_core::Command`], [`haft_core::Event`]. The engine knows
+//! no tool, no provider and no front-end by name. Where to begin: [`Engine::create`], then `turn.rs`.
 //!
 //! How it works inside: `README.md` of this crate.
 

@@ -36,8 +36,8 @@ use std::{
 };
 use tokio::sync::{mpsc, watch};
 
-/// A handle: send commands, watch events. When the last handle is gone, the session ends after its turn; until then
-/// [`Engine::open`](crate::Engine::open) gives another one.
+/// A handle to send commands and follow events. When the last handle is dropped, the session ends after its turn; until
+/// then [`Engine::open`](crate::Engine::open) returns another handle.
 #[derive(Clone)]
 pub struct Session {
     pub(crate) id: SessionId,
@@ -60,7 +60,7 @@ impl fmt::Debug for Session {
     }
 }
 
-/// The session is closed and reads no commands any more.
+/// The error if the session is closed and accepts no commands.
 #[derive(Debug, thiserror::Error)]
 #[error("the session is closed")]
 pub struct Closed;
@@ -87,23 +87,23 @@ impl Session {
         attempts_refused(&*self.stage, &setup.workspace)
     }
 
-    /// The session's journal: its path, its damage, and why it closed.
+    /// The session's journal, with its path, its damage, and the reason why it closed.
     pub fn journal(&self) -> &Journal {
         &self.journal
     }
 
-    /// Whether another process has it open, and this one sees what it tells and passes on what is asked for.
+    /// Whether another process has the session open, so that this process receives its events and passes on commands.
     pub fn is_joined(&self) -> bool {
         self.journal.is_mirror()
     }
 
-    /// Whether an answer that is given here counts as a person's. Not where the session was joined, and the process that
-    /// has it open cannot tell this one from a command of its agent: questions are for others then.
+    /// Whether an answer given here counts as the user's. `false` if the session was joined and its owner cannot
+    /// distinguish this process from a command of its agent: other front-ends must answer then.
     pub fn may_allow(&self) -> bool {
         self.may_allow
     }
 
-    /// Asks for something. What came of it is seen in the events; [`Session::start`] follows them.
+    /// Sends a command. The events show its result; [`Session::start`] follows them.
     ///
     /// # Errors
     /// Fails if the session is closed.
@@ -111,7 +111,8 @@ impl Session {
         self.mailbox.send(SessionMessage::Command(command, CommandTicket::none())).map_err(|_| Closed)
     }
 
-    /// Forgets which calls were made in this turn: the next one is made again, also where it can bring nothing new.
+    /// Forgets which calls were made in this turn: an equal call runs again instead of being answered with the earlier
+    /// result.
     ///
     /// # Errors
     /// Fails if the session is closed.
@@ -119,8 +120,8 @@ impl Session {
         self.mailbox.send(SessionMessage::Forget { read: false }).map_err(|_| Closed)
     }
 
-    /// Forgets as [`Session::clear_current_turn`] does, and also which files the model has read, until the session is
-    /// opened anew. The conversation stays.
+    /// Like [`Session::clear_current_turn`], but also forgets which files the model has read, until the session is
+    /// reopened. The conversation stays.
     ///
     /// # Errors
     /// Fails if the session is closed.
@@ -128,8 +129,8 @@ impl Session {
         self.mailbox.send(SessionMessage::Forget { read: true }).map_err(|_| Closed)
     }
 
-    /// Everything recorded since `from`, then everything that happens, until the session closes. While code has this stream,
-    /// what calls ask waits for its answer: [`Session::send`] gives it.
+    /// Streams all entries since `from`, then all events until the session closes. While this stream exists, questions
+    /// of calls wait for an answer of its reader: [`Session::send`] gives it.
     pub fn events(&self, from: Seq) -> impl Stream<Item = Event> + Send + 'static {
         let listener = self.responder.listen();
         self.journal.follow(from).inspect(move |_| {
@@ -157,9 +158,9 @@ impl Session {
         }
     }
 
-    /// Waits for the end of an undo or a redo that an earlier process had begun and not finished: the session finishes it
-    /// when it is opened, before its first command. Returns the entry that says what became of files. `None` if there was no
-    /// such undo, or another process has the session open.
+    /// Waits for the end of an undo or a redo that an earlier process had begun and not finished: the session finishes
+    /// it when it is opened, before its first command. Returns the entry with the result. `None` if there was no such
+    /// undo, or another process has the session open.
     pub async fn finished_rewind(&self) -> Option<Arc<Entry>> {
         let begun = self.journal.interrupted()?;
         let mut events = pin!(self.journal.follow(Seq(begun.0 + 1)));
@@ -173,12 +174,12 @@ impl Session {
         None
     }
 
-    /// Everything recorded so far.
+    /// All entries so far.
     pub fn entries(&self) -> Vec<Arc<Entry>> {
         self.journal.entries()
     }
 
-    /// Everything recorded from `from` on, so far.
+    /// All entries so far, beginning with `from`.
     pub fn entries_since(&self, from: Seq) -> Vec<Arc<Entry>> {
         self.journal.between(from, Seq(u64::MAX))
     }
@@ -188,18 +189,18 @@ impl Session {
         self.permission.mode()
     }
 
-    /// The rules, with the mode of this moment.
+    /// The rules, with the current mode.
     pub fn policy(&self) -> Policy {
         self.permission.policy()
     }
 
-    /// The widest mode that [`Command::SetMode`] can set: what the engine and the agent allow.
+    /// The most permissive mode that [`Command::SetMode`] can set: what the engine and the agent allow.
     pub fn ceiling(&self) -> Mode {
         self.permission.ceiling()
     }
 
-    /// The mode of a session that another process has open, if `setup`, which is that of this process, allows no mode as wide.
-    /// A prompt could then do more than this process allows.
+    /// The mode of a session that another process has open, if it is more permissive than `setup`, the setup of this
+    /// process, allows. A prompt could then do more than this process allows.
     pub fn wider_than(&self, setup: &Setup) -> Option<Mode> {
         Some(self.mode()).filter(|mode| self.is_joined() && *mode > setup.widest_mode())
     }
@@ -209,8 +210,8 @@ impl Session {
         self.stage.content(hash)
     }
 
-    /// Returns the files that were changed elsewhere since, so that settling `changes` would leave them alone. Changes
-    /// nothing.
+    /// Returns the files that another program changed since, so that settling `changes` would leave them unchanged.
+    /// Changes nothing.
     ///
     /// # Errors
     /// Fails if a file cannot be read.
@@ -245,7 +246,7 @@ impl Session {
         self.background.upgrade().map(|background| background.all()).unwrap_or_default()
     }
 
-    /// Ends a background task, and all that it started. The model is told. `false` where no such task runs here.
+    /// Ends a background task and all its processes, and tells the model. Returns `false` if no such task runs here.
     pub fn stop_task(&self, task: &TaskId) -> bool {
         self.background.upgrade().is_some_and(|background| background.stop(task))
     }
@@ -256,15 +257,15 @@ impl Session {
     }
 }
 
-/// The record of a session, wherever it is kept. Everything that people are shown is made from it.
+/// The record of a session, independent of where it is stored. Everything that users see is made from it.
 pub trait Recorded {
     /// Returns the entries, oldest first.
     fn entries(&self) -> Vec<Arc<Entry>>;
 
-    /// A content that a change in them names.
+    /// Returns a content that a change in the entries names.
     ///
     /// # Errors
-    /// Fails if it is not kept, or cannot be read.
+    /// Fails if it is not stored, or cannot be read.
     fn content(&self, hash: &Hash) -> io::Result<Vec<u8>>;
 
     /// Values that front-ends hide wherever they show contents.
@@ -285,7 +286,8 @@ impl Recorded for Session {
     }
 }
 
-/// `call` as it runs, or else as the model made it. Names of calls come again in other rounds: the last one is meant.
+/// Returns `call` as it runs, or else as the model made it. If several rounds use the same call ID, the last one
+/// counts.
 pub fn tool_call_for(session: &dyn Recorded, call: &CallId) -> Option<ToolCall> {
     tool_call_in(&session.entries(), call)
 }

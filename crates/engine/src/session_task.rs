@@ -1,4 +1,4 @@
-//! [`Task`]: the task of a session: does what is asked for in order, and listens meanwhile.
+//! [`Task`]: the task of a session: carries out commands in order, and receives further commands meanwhile.
 use crate::{
     journal::{Journal, JournalError, ownership::Ownership},
     session::{
@@ -23,45 +23,45 @@ use std::{collections::VecDeque, panic::AssertUnwindSafe, path::Path, sync::Arc}
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-/// The session's own task: its context, its log, its mailbox.
+/// The task of a session, with its context, its log and its mailbox.
 pub(crate) struct Task {
     pub(crate) session: SessionContext,
     pub(crate) log: Log,
     pub(crate) mailbox: mpsc::UnboundedReceiver<SessionMessage>,
-    /// Its other end: while the task works, other code can have a handle made.
+    /// The sender of the mailbox: other code can create a handle while the task works.
     pub(crate) _kept_open: mpsc::UnboundedSender<SessionMessage>,
     /// Counts the handles.
     pub(crate) handles: watch::Sender<()>,
     pub(crate) stop: CancellationToken,
-    /// Commands that came in the middle of a turn and have to wait for its end.
+    /// Commands that arrived in the middle of a turn and have to wait for its end.
     pub(crate) later: VecDeque<(Command, CommandTicket)>,
-    /// Where other processes come in; `None` if they cannot.
+    /// The socket through which other processes join; `None` if they cannot.
     pub(crate) socket: Option<SessionSocket>,
-    /// Says in the session's folder that this process has it open.
+    /// Marks the session's folder as open in this process.
     pub(crate) ownership: Ownership,
-    /// The program's answers in place of a person.
+    /// Answers questions on behalf of the program, in place of the user.
     pub(crate) answering: Arc<Answering>,
 }
 
-/// What makes a call in place of the model.
+/// The origin of a call in place of the model.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CallOrigin {
-    /// A program, or a person through one: the policy judges it.
+    /// A program, or a user through a program: the policy judges the call.
     Program,
-    /// A person has typed it.
+    /// The user has typed the call.
     Typed,
-    /// Haft proposes it to a person.
+    /// Haft proposes the call to the user.
     Proposed,
 }
 
-/// What takes its time, so that commands may come meanwhile.
+/// Work that takes time, so that commands may arrive meanwhile.
 enum Work {
-    /// The fact that opens it, and the JSON Schema of its last reply.
+    /// A turn: the fact that opens it, and the JSON Schema of its last reply.
     Turn(Box<Fact>, Option<Value>),
     Compaction,
 }
 
-/// Why the journal could not be written, in the words of the profile.
+/// Why the journal could not be written, as the profile's text.
 fn worded(error: &JournalError, session: &SessionContext) -> String {
     match &session.shared.setup.profile.reasons.save {
         Some(words) => words.replace("{why}", &error.to_string()),
@@ -76,10 +76,10 @@ impl Drop for Task {
     }
 }
 
-/// The result of open calls of a turn that a crash ended, if a new prompt comes.
+/// The result of open calls of a turn that a crash ended, if another prompt follows.
 const NOT_RUN_TEXT: &str = "the session was interrupted before it";
 
-/// What followers see of calls that are not taken back.
+/// The update for followers if an undo of calls is refused.
 fn undo_refused(why: &NotUndone) -> Update {
     let (depends, can_merge) = match why {
         NotUndone::InTheWay(plan) => (plan.depends.iter().map(|depends| depends.call).collect(), true),
@@ -88,11 +88,11 @@ fn undo_refused(why: &NotUndone) -> Update {
     Update::UndoRefused { why: why.to_string(), depends, can_merge }
 }
 
-/// Upper limit of queued prompts; beyond it a prompt with a ticket is refused.
+/// Maximum number of queued prompts; beyond it, a prompt with a ticket is refused.
 const MAX_WAITING_PROMPTS: usize = 256;
 
-/// Answers the approval that `call` waits for, and lets what the model is to do instead wait in line: nothing continues
-/// before that. Returns whether the call waited.
+/// Answers the approval that `call` waits for. Queues the instruction for the model before the call continues. Returns
+/// whether the call waited.
 fn take_answer(
     journal: &Journal,
     queue: &PromptQueue,
@@ -109,7 +109,7 @@ fn take_answer(
     Ok(taken != AnswerTaken::NotAsked)
 }
 
-/// The next round takes it up.
+/// Queues a prompt for the next round.
 fn wait_in_line(
     journal: &Journal,
     queue: &PromptQueue,
@@ -128,7 +128,7 @@ fn wait_in_line(
     Ok(())
 }
 
-/// Takes back the prompt that came last of those that wait.
+/// Withdraws the last of the waiting prompts.
 fn withdraw(journal: &Journal, queue: &PromptQueue, ticket: CommandTicket) -> Result<(), JournalError> {
     let Some(withdrawn) = queue.withdraw() else {
         ticket.refuse("no prompt waits: it was taken up already".to_owned());
@@ -187,7 +187,7 @@ impl Task {
                     if !self.session.shared.live.end_unless_held(&self.session.calls.session) {
                         continue;
                     }
-                    // What came before the last handle was gone.
+                    // Process the messages that were sent before the last handle was dropped.
                     let Ok(message) = self.mailbox.try_recv() else { return Ok(()) };
                     self.session.shared.live.go_on(&self.session.calls.session);
                     message
@@ -263,7 +263,7 @@ impl Task {
                 self.log.journal.sync().await
             }
             Command::Continue => self.turn(Fact::Continued).await,
-            // They may be refused, and so have their tickets with them: see `follow_up`.
+            // These commands may be refused, so `follow_up` handles them with their tickets.
             Command::UndoCalls(_)
             | Command::Rewind { .. }
             | Command::Redo
@@ -300,13 +300,13 @@ impl Task {
         self.turn(Fact::Called { made }).await
     }
 
-    /// A prompt that came during a turn, but after its last round, opens the next turn.
+    /// Opens the next turn with a prompt that arrived during a turn, but after its last round.
     async fn catch_up(&mut self) -> Result<(), JournalError> {
         loop {
             if let Some(Queued { fact, ticket }) = self.session.queue.pop() {
                 ticket.begin(&self.log.journal);
                 match fact {
-                    // It opens no turn: only its end is reported.
+                    // The start of a task opens no turn; only its end does.
                     Fact::TaskStarted { .. } => self.log.record(fact)?,
                     Fact::TaskEnded { .. } => self.task_ended(fact).await?,
                     fact => self.turn(fact).await?,
@@ -320,7 +320,7 @@ impl Task {
         }
     }
 
-    /// The end of a background task opens a turn, in which the model reads of it, unless the task was taken back.
+    /// Opens a turn at the end of a background task, in which the model reads the result, unless the task was undone.
     async fn task_ended(&mut self, ended: Fact) -> Result<(), JournalError> {
         match &ended {
             Fact::TaskEnded { task, .. } if undo::is_taken_back(&self.log.journal.entries(), task) => {
@@ -342,7 +342,7 @@ impl Task {
         Ok(())
     }
 
-    /// Works, and listens meanwhile.
+    /// Does the work, and receives commands meanwhile.
     async fn attend(&mut self, work: Work) -> Result<(), JournalError> {
         let cancel = self.stop.child_token();
         let (queue, interactions) = (&self.session.queue, &self.session.calls.interactions);
@@ -378,7 +378,7 @@ impl Task {
                         Command::Reply { call, answer, by } => {
                             ticket.answered(interactions.reply(&call, answer, by), &journal);
                         }
-                        // The mode is no part of the conversation, so the transcript need not know it.
+                        // The mode is not part of the conversation, so the transcript ignores it.
                         Command::SetMode { mode } => {
                             ticket.begin(&journal);
                             journal.append(Fact::ModeSet { mode: permission.set(mode) }, None)?;
@@ -424,8 +424,8 @@ impl Task {
         }
     }
 
-    /// Makes the call of an item that the user sends. If two processes ask for it, this task serves one after the
-    /// other.
+    /// Makes the call of an outbox item that the user sends. If two processes send the item, this task handles one
+    /// after the other.
     async fn send_item(
         &mut self,
         (id, by): (&str, Option<String>),
@@ -515,21 +515,21 @@ impl Task {
         ticket.refuse(why);
     }
 
-    /// Why no files can be moved: none is made in a folder that was moved or removed.
+    /// Why files cannot be changed, if the workspace folder was moved or removed; `None` if they can.
     fn workspace_is_gone(&self) -> Option<String> {
         let workspace = &self.session.calls.workspace;
         (!workspace.is_dir())
             .then(|| format!("cannot work in `{}`: it is not a directory", workspace.display()))
     }
 
-    /// Why an undo or a redo of turns is refused. The work tree of a job may be gone: its work is taken back or brought back,
-    /// and there are no files.
+    /// Why an undo or a redo of turns is refused. For a job whose work tree was removed, it is not refused: only the
+    /// conversation changes, because there are no files.
     fn moving_refused(&self) -> Option<String> {
         let is_job = SessionOpened::of(&self.log.journal.entries()).is_some_and(SessionOpened::is_job);
         self.workspace_is_gone().filter(|_| !is_job)
     }
 
-    /// Moves files, and the conversation to the entry `to`.
+    /// Undoes or redoes file changes, and sets the conversation to the entry `to`.
     async fn go_to(
         &mut self,
         to: Seq,
@@ -543,7 +543,7 @@ impl Task {
         rewind::carry_out(&mut self.log, &self.session, rewind).await
     }
 
-    /// Takes single calls back. The conversation continues where it is.
+    /// Undoes single calls. The conversation stays unchanged.
     async fn undo_calls(&mut self, undo: UndoCalls, ticket: CommandTicket) -> Result<(), JournalError> {
         if let Some(why) = self.workspace_is_gone() {
             self.refuse(ticket, why);
@@ -565,7 +565,7 @@ impl Task {
         Ok(())
     }
 
-    /// Finds out what an undo would do, and listens meanwhile: an interrupt leaves everything as it is.
+    /// Plans an undo, and receives commands meanwhile: an interrupt leaves everything unchanged.
     async fn planned(&mut self, undo: &UndoCalls) -> Result<UndoPlan, NotUndone> {
         let cancel = self.stop.child_token();
         let (entries, session) = (self.log.journal.entries(), &self.session);

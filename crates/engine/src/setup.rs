@@ -1,4 +1,4 @@
-//! [`Setup`]: what an engine is made of, as values that the program chooses.
+//! [`Setup`]: the parts of an engine, as values that the program chooses.
 mod agent;
 mod commit;
 mod header;
@@ -26,59 +26,60 @@ use std::{
     sync::Arc,
 };
 
-/// Makes the stage of a session from the folder in which it may keep contents.
+/// Creates the stage of a session. The argument is the folder for its contents.
 pub type Stages = Arc<dyn Fn(&Path) -> Arc<dyn Stage> + Send + Sync>;
 
 /// The parts an engine is made of. The binary chooses them; the engine only uses them.
 pub struct Setup {
-    /// Whom to ask.
+    /// The model of sessions.
     pub model: Model,
-    /// Every tool there is; an agent gets those that it names.
+    /// All tools; an agent gets those that it names.
     pub tools: Registry,
-    /// Where more tools come from while a session is open.
+    /// Sources of further tools while a session is open.
     pub sources: Vec<Arc<dyn ToolSource>>,
     /// Agents that can be opened.
     pub agents: Vec<Agent>,
     /// Rules about effects. Its mode is the one in which sessions begin, until the user chooses another.
     pub policy: Policy,
-    /// The widest mode that a person may choose in a session; none is the one of `policy`.
+    /// The most permissive mode that the user may choose in a session; `None` for the mode of `policy`.
     pub ceiling: Option<Mode>,
-    /// Private views.
+    /// Creates the stages with the private views.
     pub stages: Stages,
-    /// The folder that is worked in: absolute, links followed.
+    /// The workspace: absolute, links followed.
     pub workspace: PathBuf,
-    /// Where sessions lie; outside the workspace.
+    /// The folder of the sessions; outside the workspace.
     pub home: Home,
     /// Numbers, texts and shapes.
     pub profile: Profile,
-    /// What processes may reach.
+    /// The access of processes: environment, secrets and network.
     pub access: Access,
-    /// What people wrote down for agents.
+    /// The user's notes and skills for agents.
     pub knowledge: Knowledge,
-    /// Hooks that watch the work and may object.
+    /// Hooks, which may deny work or add context.
     pub hooks: Arc<dyn Hooks>,
     /// Compares errors and warnings before and after a change; `None` if no program does.
     pub diagnostics: Option<Arc<dyn Diagnostics>>,
-    /// Checks what the agent says against the facts, if the limits or a job ask for evidence.
+    /// Checks the agent's claims against the facts, if the limits or a job require evidence.
     pub evidence: Arc<dyn Evidence>,
     /// Opens the models that agents name; without it, no agent may name one.
     pub models: Option<Models>,
-    /// Answers what MCP servers ask of a model; `None` for the model of the session.
+    /// Answers requests of MCP servers to a model; `None` for the model of the session.
     pub sampler: Option<Arc<dyn Sampler>>,
-    /// Where else all that is recorded stands.
+    /// Creates the second stores of journals.
     pub replicas: Option<Replicas>,
-    /// Is shown what sessions record.
+    /// Receives what sessions record.
     pub observer: Option<Arc<dyn Observer>>,
 }
 
 impl Setup {
-    /// The widest mode that a session can have.
+    /// The most permissive mode that a session can have.
     pub fn widest_mode(&self) -> Mode {
         self.ceiling.unwrap_or(self.policy.mode)
     }
 
-    /// For sessions of one call that a program or a person makes in place of a model: nothing was read before it, and the
-    /// turn is over when the call is, whatever the profile says of the end of a turn.
+    /// Returns the setup for sessions of one call that a program or a user makes in place of a model: files may be
+    /// changed without being read before, and the turn ends with the call, whatever the profile's settings for the end
+    /// of a turn.
     pub fn for_one_call(mut self) -> Self {
         self.profile.unread = Unread::Allow;
         let call_seconds = self.profile.limits.call_seconds;
@@ -95,7 +96,7 @@ pub struct Home(pub PathBuf);
 /// Opens a model from `PROVIDER/MODEL`; an error says why it cannot.
 pub type Models = Arc<dyn Fn(&str) -> Result<Model, String> + Send + Sync>;
 
-/// A model and the way to it.
+/// A model and its provider.
 #[derive(Clone)]
 pub struct Model {
     /// The model, as the user writes it: `PROVIDER/MODEL`.
@@ -104,15 +105,15 @@ pub struct Model {
     pub name: String,
     /// Reasoning effort, as the option writes it; `None` for the model's default.
     pub effort: Option<String>,
-    /// Tokens that it takes in, request and reply together; `None` if unknown.
+    /// Its context window in tokens, request and reply together; `None` if unknown.
     pub window: Option<u64>,
     /// What it costs; `None` if unknown.
     pub price: Option<Price>,
-    /// Whether it takes PDFs as they are; otherwise it reads their text.
+    /// Whether it accepts PDFs; otherwise it reads their text.
     pub documents: bool,
     /// The provider that is asked.
     pub provider: Arc<dyn Provider>,
-    /// The models that take over in a turn, in this order, where this one cannot answer. Their own are not asked.
+    /// The models that take over in a turn, in this order, if this one cannot answer. Their own fallbacks are ignored.
     pub fallbacks: Vec<Model>,
 }
 
@@ -125,23 +126,22 @@ impl Model {
     }
 }
 
-/// A second, authoritative store for journal entries: a database that machines share. Through it a process notices that
-/// another one has taken the session over.
+/// A second, authoritative store for journal entries: a database that machines share. Through it a process detects that
+/// another one has taken over the session.
 pub trait Replica: Send + Sync {
-    /// Takes an entry's line, newline included, in order, and waits for nothing.
+    /// Receives an entry's line, including its newline, in order. Must not block.
     fn append(&self, seq: Seq, line: &str);
 
-    /// Returns when all lines taken so far are there, and the contents that they name. Waited for before the model is
-    /// asked, before a command that has no view begins, before files are settled and at the end of a turn. Fails where
-    /// they never will: another process writes this session now, or the store cannot be reached. The session closes
-    /// then.
+    /// Waits until the store has all lines received so far, and the contents that they name. Called before the model is
+    /// asked, before a command without a view begins, before files are settled and at the end of a turn. Fails if
+    /// another process writes this session, or the store cannot be reached; the session closes then.
     fn sync(&self) -> BoxFuture<'_, io::Result<()>>;
 }
 
-/// Makes the replica of a session.
+/// Creates the replica of a session.
 pub type Replicas = Arc<dyn Fn(&SessionId) -> Arc<dyn Replica> + Send + Sync>;
 
-/// Is shown what sessions record, in order, and waits for nothing.
+/// Receives what sessions record, in order. Must not block.
 pub trait Observer: Send + Sync {
     /// `session` is open; its journal holds `entries` already. `above` is the call that delegated to it, and the session of
     /// that call.
@@ -151,7 +151,7 @@ pub trait Observer: Send + Sync {
     fn recorded(&self, session: &SessionId, entry: &Entry);
 }
 
-/// How far work is delegated.
+/// Limits of delegation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Delegation {
@@ -164,7 +164,7 @@ pub struct Delegation {
 }
 
 impl Default for Delegation {
-    /// One level; 16 at once, the most that models ask for in one reply; 200 in total.
+    /// One level; 16 at once, the maximum that models request in one reply; 200 in total.
     fn default() -> Self {
         Self { depth: 1, at_once: 16, total: 200 }
     }

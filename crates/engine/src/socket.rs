@@ -1,7 +1,8 @@
 //! [`SessionSocket`]: a Unix socket in the folder of a session, through which other processes join it.
 //!
-//! A session has one writer, held by its journal's lock. A process that finds it locked connects: it sees what happens,
-//! and what it asks for is done by the process that has the session open. Both ways are lines of JSON.
+//! A session has one writer, held by its journal's lock. A process that finds it locked connects to the owner, the
+//! process that has the session open. It receives events and sends commands, which the owner carries out. Both
+//! directions are lines of JSON.
 //!
 //! ```text
 //! client: {"from":SEQ}                 first, and once owner:
@@ -14,16 +15,16 @@
 //! that cannot be read or is refused; nothing else comes of it owner:   {"type":"closed","failure":…|null}
 //! ```
 //!
-//! A client may speak, interrupt and take back, and narrow what runs unasked. They widen nothing, make no call and
-//! conclude no job. What they allow counts only where a person started them: see [`peer`]. A process that this one
-//! started, such as a command of the agent, is not let in at all.
+//! A client may send prompts, interrupt, undo, and choose a stricter mode. It cannot choose a more permissive mode,
+//! make a call or conclude a job. Its approvals count only if the user started it: see [`peer`]. A process that the
+//! owner started, such as a command of the agent, is rejected.
 //!
-//! A client who reads slowly loses live updates, never facts: what waits for them is in the journal.
+//! A client that reads slowly loses live updates, but never facts, which it gets from the journal.
 //!
-//! A program that serves a session to people at other machines ([`Served`]) speaks the same lines with them, over a
-//! connection of its own. There the client gives itself a name, so that a command is carried out once although the
-//! connection was lost, and gets the texts of files. [`Relay`] is a session that such a program has not open itself, as a
-//! server of a fleet serves the jobs of its workers:
+//! A program that serves a session to users at other machines ([`Served`]) uses the same protocol, over a connection of
+//! its own. There the client sends an ID of its own, so that each command is carried out once even if the connection is
+//! lost, and receives the texts of files. [`Relay`] is a session that such a program does not have open itself, as when
+//! a fleet server serves the jobs of its workers:
 //!
 //! ```text
 //! client: {"from":SEQ,"client":NAME}
@@ -84,7 +85,7 @@ use tokio::{
 const FILE_NAME: &str = "socket";
 /// Bytes that fit into the address of a socket (`sun_path`, less its end).
 const MAX_ADDRESS_BYTES: usize = 107;
-/// More clients than this are sent away.
+/// Maximum clients; further ones are rejected.
 const MAX_CLIENTS: usize = 64;
 /// How long a client that reads slowly may delay the end of a session.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -96,32 +97,32 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 struct Greeting {
     /// The first entry that the client wants.
     from: Seq,
-    /// What a client on another machine calls itself.
+    /// The ID that a client on another machine has chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     client: Option<String>,
 }
 
-/// What the owner says beside events.
+/// Messages of the owner in addition to events.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Notice {
-    /// The client is in.
+    /// The client was accepted.
     Joined {
         /// The number of the next entry: all earlier ones are sent first.
         next: Seq,
-        /// The mode if none was chosen; an older Haft does not say.
+        /// The current mode; an older Haft does not send it.
         #[serde(default)]
         mode: Mode,
-        /// Whether what the client allows counts as a person's word.
+        /// Whether approvals of the client count as the user's.
         #[serde(default = "yes")]
         may_allow: bool,
-        /// The widest mode that may be chosen; told to other machines only, as what follows.
+        /// The most permissive mode that may be chosen. This field and the next ones are sent only to other machines.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ceiling: Option<Mode>,
         /// No turn runs.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_at_rest: bool,
-        /// The last command that was taken from the client; `None` if it comes for the first time.
+        /// The last command that was accepted from the client; `None` at its first connection.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         taken: Option<CommandId>,
     },
@@ -133,10 +134,10 @@ enum Notice {
     Queued { id: CommandId },
     /// The command is done, and all its entries were sent.
     Done { id: CommandId },
-    /// A message of the client cannot be read or is refused, or the client is not admitted.
+    /// A message of the client is invalid or refused, or the client is not admitted.
     Error {
         message: String,
-        /// The command, where the client gave it a name.
+        /// The command, if the client gave it an ID.
         #[serde(default)]
         id: Option<CommandId>,
     },
@@ -144,13 +145,13 @@ enum Notice {
     Closed { failure: Option<String> },
 }
 
-/// Open for as long as the session is; the socket is gone when it is dropped.
+/// The open socket of a session. Dropping this removes the socket.
 pub(crate) struct SessionSocket {
     listener: UnixListener,
     path: PathBuf,
-    /// The user who may come in.
+    /// The user that may connect.
     owner: u32,
-    /// Held, so that no other process puts a socket there before this one is removed.
+    /// Holds the journal's lock, so that no other process creates a socket before this one is removed.
     journal: Journal,
     /// Clients keep no session open.
     mailbox: mpsc::WeakUnboundedSender<SessionMessage>,
@@ -159,7 +160,7 @@ pub(crate) struct SessionSocket {
 }
 
 impl SessionSocket {
-    /// Opens the socket in `folder`, whose journal this process writes. `None` if the system gives no socket: the
+    /// Opens the socket in `folder`, whose journal this process writes. `None` if the system cannot create one: the
     /// session works without it.
     pub(crate) fn open(
         folder: &Path,
@@ -183,7 +184,7 @@ impl SessionSocket {
         }
     }
 
-    /// Serves clients until the session has closed, and they have heard of it.
+    /// Serves clients until the session has closed and they were notified.
     pub(crate) async fn serve(self) {
         let mut clients = FuturesUnordered::new();
         loop {
@@ -238,8 +239,8 @@ fn listen(folder: &Path, path: &Path) -> io::Result<(UnixListener, u32)> {
     Ok((UnixListener::from_std(listener)?, fs::metadata(path)?.uid()))
 }
 
-/// How the socket in `folder` is reached. A path that is too long has a short name through its folder, for as long as that
-/// is held open.
+/// The address of the socket in `folder`. A path that is too long is replaced by a short one through its open folder,
+/// valid while the returned file is open.
 fn address(folder: &Path) -> io::Result<(PathBuf, Option<File>)> {
     let path = folder.join(FILE_NAME);
     if path.as_os_str().len() <= MAX_ADDRESS_BYTES {

@@ -1,4 +1,4 @@
-//! [`ChildRun`]: a call that lets another agent work, in a session of its own.
+//! [`ChildRun`]: runs another agent for a call, in a child session.
 use crate::session::{
     EngineError, Session, tool_call_for,
     tree::{AttemptPlace, Caller, Ceiling, Tree},
@@ -18,9 +18,9 @@ use std::{collections::HashMap, sync::Arc};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-/// Opens sessions below others.
+/// Opens child sessions.
 pub(crate) trait Opens: Send + Sync {
-    /// A new session in which a part of the work of `caller` is done.
+    /// Opens a child session for a part of the work of `caller`.
     fn open_below(&self, agent: &str, caller: Caller) -> Result<Session, EngineError>;
 }
 
@@ -75,7 +75,7 @@ impl<O: Opens + Clone + 'static> Delegates for ChildRun<O> {
     }
 }
 
-/// What the journal of an attempt shows at its end.
+/// The result of an attempt, by its journal.
 fn attempted(session: &Session, report: TurnReport) -> Attempted {
     let entries = session.entries();
     let mut facts = entries.iter().rev().map(|entry| &entry.fact);
@@ -94,14 +94,14 @@ fn attempted(session: &Session, report: TurnReport) -> Attempted {
     }
 }
 
-/// The way from a call to sessions below its own.
+/// Runs child sessions for one call.
 struct Delegating<O> {
     opens: O,
-    /// What those below get of this call.
+    /// What child sessions get from this call.
     caller: Caller,
     /// Agent to use when the call names none.
     agent: String,
-    /// Asks the person of the calling session.
+    /// Asks the user of the calling session.
     asker: Asker,
 }
 
@@ -146,7 +146,7 @@ impl<O> Delegating<O> {
     }
 }
 
-/// Follows the turn of a child session to its end. `asker` asks the person of the session above.
+/// Follows the turn of a child session to its end. `asker` asks the user of the parent session.
 async fn follow(
     session: &Session,
     asker: &Asker,
@@ -159,7 +159,7 @@ async fn follow(
     report
 }
 
-/// Asks the person of this conversation, one question after the other, unless it was answered elsewhere.
+/// Asks the user of this conversation, one question after the other. Skips questions that were answered elsewhere.
 async fn ask_all(session: &Session, asker: &Asker, mut to_ask: mpsc::UnboundedReceiver<Waiting>) {
     while let Some(Waiting { call, asked, mut settled }) = to_ask.recv().await {
         if settled.try_recv() != Err(oneshot::error::TryRecvError::Empty) {
@@ -192,7 +192,7 @@ async fn ask_all(session: &Session, asker: &Asker, mut to_ask: mpsc::UnboundedRe
     }
 }
 
-/// How much of a command in the background is named.
+/// Maximum bytes of a background command's title in the note.
 const MAX_TITLE_BYTES: usize = 100;
 
 fn told(session: &Session, outcome: Outcome, report: TurnReport) -> Result<ToolOutput, ToolError> {
@@ -224,7 +224,7 @@ fn told(session: &Session, outcome: Outcome, report: TurnReport) -> Result<ToolO
         .details(details))
 }
 
-/// Tells what the subagent does, until its turn has ended or its session closed.
+/// Reports the activity of the subagent until its turn has ended or its session closed.
 async fn listen(mut turn: Turn, progress: Box<dyn Fn(String) + Send + Sync>, mut open: Open) -> TurnReport {
     while let Some(event) = turn.next().await {
         let Event::Recorded(entry) = event else { continue };
@@ -236,7 +236,7 @@ async fn listen(mut turn: Turn, progress: Box<dyn Fn(String) + Send + Sync>, mut
     turn.report().await
 }
 
-/// What a call of the subagent wants of a person.
+/// A request of the subagent's call to the user.
 enum Asked {
     Approval(ApprovalRequest),
     Question(Question),
@@ -245,11 +245,11 @@ enum Asked {
 struct Waiting {
     call: CallId,
     asked: Asked,
-    /// The answer that was given elsewhere. Closed if no answer is needed any more.
+    /// The answer that was given elsewhere. Closed if no answer is needed.
     settled: oneshot::Receiver<Answered>,
 }
 
-/// What the subagent wants to know, and whether it still does. Dropped, all of it is settled.
+/// The open requests of the subagent. Dropping this closes all of them.
 struct Open {
     to_ask: mpsc::UnboundedSender<Waiting>,
     settled: HashMap<CallId, oneshot::Sender<Answered>>,
@@ -289,7 +289,7 @@ fn not_started(error: impl std::fmt::Display) -> ToolError {
     ToolError::new(ToolErrorKind::User, format!("cannot delegate: {error}"))
 }
 
-/// Interrupts a subagent that is not awaited any more.
+/// Interrupts a subagent whose future is dropped.
 struct InterruptOnDrop<'a>(&'a Session);
 
 impl Drop for InterruptOnDrop<'_> {

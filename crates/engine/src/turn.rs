@@ -1,4 +1,4 @@
-//! The turn loop: asks the model and runs its tools, until the transcript says stop.
+//! [`run_turn`]: the turn loop, which asks the model and runs its calls until the transcript says stop.
 mod answer;
 mod ask;
 pub(crate) mod attempts;
@@ -35,12 +35,12 @@ use haft_core::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-/// Tokens of a reply to a request that was refused as too long and cannot be shortened: some servers count the longest
-/// reply that a request allows.
+/// Maximum tokens of the reply if a request was rejected as too long and cannot be shortened: some servers count the
+/// maximum reply as part of the request.
 const SHORT_REPLY_TOKENS: u32 = 1_024;
 
-/// A turn from the fact that opens it; the last reply of a prompt's turn must match `schema`. A prompt that is denied ends it
-/// before the model reads it.
+/// Runs a turn, beginning with the fact that opens it. If that is a prompt, the last reply must match `schema`. A
+/// denied prompt ends the turn before the model reads it.
 pub(crate) async fn open_turn(
     log: &mut Log,
     session: &SessionContext,
@@ -116,7 +116,7 @@ async fn run_turn(
             }
         }
         if cancel.is_cancelled() {
-            // It may have been recorded by the request that found no time left.
+            // The request that found no time left may already have recorded this.
             if log.transcript.next_step(&session.limits) == Step::Stop(Outcome::Budget) {
                 continue;
             }
@@ -128,7 +128,7 @@ async fn run_turn(
     }
 }
 
-/// What sources have to say may take a while: some of them start programs first.
+/// Refreshes the tools of sources. This may take time, because some sources start programs first.
 async fn look_for_tools(session: &SessionContext, cancel: &CancellationToken) {
     tokio::select! {
         biased;
@@ -137,7 +137,7 @@ async fn look_for_tools(session: &SessionContext, cancel: &CancellationToken) {
     }
 }
 
-/// Summarizes because a person wants it. Ends like a turn, so that callers that wait for an end see one.
+/// Summarizes the conversation at the user's request. Ends like a turn, for callers that wait for the end of a turn.
 pub(crate) async fn compact_now(
     log: &mut Log,
     session: &SessionContext,
@@ -151,8 +151,8 @@ pub(crate) async fn compact_now(
     end_turn(log, session, if cancel.is_cancelled() { Outcome::Interrupted } else { Outcome::Finished }).await
 }
 
-/// What people said, and what jobs came to, since the last round. If no round is left that could answer it, it waits
-/// for the next turn.
+/// Records the prompts and the results of background tasks since the last round. If no round is left to answer them,
+/// they wait for the next turn.
 async fn apply_queued(
     log: &mut Log,
     session: &SessionContext,
@@ -164,7 +164,7 @@ async fn apply_queued(
         let fact = hooks::checked(session, fact, cancel).await;
         let fact = background::settled(log, session, fact, cancel).await?;
         ticket.begin(&log.journal);
-        // What adds nothing to the conversation leaves its open calls alone.
+        // Only facts that add a message to the conversation end its open calls.
         if matches!(fact, Fact::Prompted { .. } | Fact::TaskEnded { .. }) {
             recover::end_open_calls(log, session, "a prompt came first")?;
         }
@@ -182,7 +182,7 @@ async fn apply_queued(
     Ok(())
 }
 
-/// Whether there is a round left that answers `fact`, or it needs none.
+/// Whether a round is left that answers `fact`, or it needs no answer.
 fn is_answered(log: &Log, session: &SessionContext, fact: &Fact) -> bool {
     if matches!(fact, Fact::TaskStarted { .. }) {
         return true;
@@ -196,8 +196,8 @@ fn is_answered(log: &Log, session: &SessionContext, fact: &Fact) -> bool {
     is_asked && ask::reserve(session, &then, ask::request(session, &then).max_output).is_ok()
 }
 
-/// Checks the last reply of a turn that would end with `outcome`: how it ends, or nothing where the model is asked once
-/// more.
+/// Checks the last reply of a turn that would end with `outcome`. Returns how the turn ends; `None` if the model is
+/// asked again.
 async fn check_reply(
     log: &mut Log,
     session: &SessionContext,
@@ -225,7 +225,7 @@ async fn check_reply(
     outcome.map_or(Ok(None), |outcome| goal::check(log, outcome))
 }
 
-/// Checks the claims of the last reply: how the turn ends, or nothing where the model is asked once more.
+/// Checks the claims of the last reply. Returns how the turn ends; `None` if the model is asked again.
 fn check_claims(log: &mut Log, session: &SessionContext) -> Result<Option<Outcome>, JournalError> {
     let claims =
         session.shared.setup.evidence.unproven(&log.journal.entries(), session.limits.check.as_deref());
@@ -240,7 +240,7 @@ fn check_claims(log: &mut Log, session: &SessionContext) -> Result<Option<Outcom
     Ok(None)
 }
 
-/// What the model reads about claims that nothing shows.
+/// The text for the model about unproven claims.
 fn reminder(unproven: &[String]) -> String {
     format!(
         "[Nothing in this session shows what you claim]\n- {}\nDo it now, or say what is true instead. This is asked \
@@ -252,7 +252,7 @@ fn reminder(unproven: &[String]) -> String {
 async fn end_turn(log: &mut Log, session: &SessionContext, outcome: Outcome) -> Result<(), JournalError> {
     recover::end_open_calls(log, session, not_run(outcome))?;
     let limits = &session.limits;
-    // Without the words that are in place of a further reply.
+    // Counted before the profile's text is recorded in place of a further reply.
     let rounds = log.transcript.rounds();
     if outcome == Outcome::RoundLimit {
         tracing::warn!("Max iterations ({}) reached", limits.max_rounds.unwrap_or_default());
@@ -315,7 +315,7 @@ async fn ask_model(
     nudge(log, session)?;
     let window = ask::window(session, &log.transcript);
     room::make_room(log, session, &window, cancel).await?;
-    // What the model has read must not be forgotten in a power cut.
+    // A power failure must not lose what the model has read.
     log.journal.sync().await?;
     tracing::debug!("Agent iteration {}", log.transcript.rounds() + 1);
     let mut said = ask::ask_once(log, session, None, cancel).await?;
@@ -336,7 +336,7 @@ async fn ask_model(
     log.record(worded(fact, log, session))
 }
 
-/// A failure of the model in the words of the profile.
+/// Sets the profile's text for a failure of the model.
 fn worded(fact: Fact, log: &Log, session: &SessionContext) -> Fact {
     match (fact, &session.shared.setup.profile.reasons.inference) {
         (Fact::ModelFailed { message, hint, reason }, Some(words)) => {

@@ -1,16 +1,16 @@
-//! [`claims`]: finds in a reply's words what it claims to have done.
+//! [`claims`]: finds the claims of a reply in its text.
 //!
-//! A claim that is overlooked costs little, one that was never made costs a round: whatever may be a plan, a question, a
-//! condition, a negation or a quotation is not a claim.
+//! An overlooked claim costs little, but a false detection costs a round. Therefore text that may be a plan, a
+//! question, a condition, a negation or a quotation is not a claim.
 use super::success::{Success, is_part, success};
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// Something that a reply says has happened.
+/// A claim of a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Claim {
     pub(crate) what: Deed,
-    /// The words that say it.
+    /// The text of the claim.
     pub(crate) words: String,
 }
 
@@ -18,7 +18,7 @@ pub(crate) struct Claim {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Deed {
     TestsPass,
-    /// That what was done works, in whatever words.
+    /// That the work is correct, in any words.
     Works,
     RanTests,
     Ran(String),
@@ -28,7 +28,7 @@ pub(crate) enum Deed {
     Pushed,
 }
 
-/// Words before a claim, in the same clause, that make it something else.
+/// Words before a claim, in the same clause, that make it no claim.
 static NO_CLAIM: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?x)\b(not|never|no|none|nothing|neither|nor|without|cannot|unable|fail(?:s|ed|ing)?|yet\ to|instead\ of
@@ -55,13 +55,13 @@ static TESTS_PASS: LazyLock<Regex> = LazyLock::new(|| {
         |\b[1-9]\d*\s+(?:tests?\s+)?pass(?:ed|ing)?\b",
     )
 });
-/// A test that passed something on has not passed.
+/// `passed something` does not mean that a test passed.
 static SOMETHING: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"^\s+(?:the|a|an|through|along|over|it|its|this|these|that|as|wrong|null|none|nil|arguments?|args|parameters?|values?|`)",
     )
 });
-/// `Changed lines are in …` names what was changed, and says nothing of who did.
+/// `Changed lines are in …` names what was changed, but does not claim to have changed it.
 static STATE: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^\s+by\b|\b(?:is|are|was|were|lives?|stands?|goes|go|contains?|shows?)\b"));
 static RAN_TESTS: LazyLock<Regex> = LazyLock::new(|| {
@@ -74,7 +74,7 @@ static RAN: LazyLock<Regex> = LazyLock::new(|| {
         r"(?:(?:^|\b(?:i|we|and|also|then)\s+)(?:ran|executed)|(?:['’]ve|\bhave)\s+(?:also\s+)?(?:run|executed))\s+(?:the\s+command\s+)?`([^`]+)`",
     )
 });
-/// A person who did it, or a clause that begins with the verb.
+/// A subject in the first person, or a clause that begins with the verb.
 const SUBJECT_PATTERN: &str =
     r"(?:^|\b(?:i|we)(?:['’]ve|\s+have)?\s+|\band\s+)(?:(?:also|now|then|just|successfully|have)\s+)*";
 static COMMITTED: LazyLock<Regex> = LazyLock::new(|| {
@@ -100,7 +100,7 @@ static WRITTEN: LazyLock<Regex> = LazyLock::new(|| {
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| regex("\"[^\"\n]*\"|“[^”\n]*”"));
 static CODE: LazyLock<Regex> = LazyLock::new(|| regex("`[^`\n]*`"));
 static FENCED: LazyLock<Regex> = LazyLock::new(|| regex(r"(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)"));
-/// Names with such an end are files; `user.name` is a field.
+/// Names with these extensions are files; `user.name` is a field.
 static FILE: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?x)^[\w./@+-]*\w\.(?:rs|py|pyi|js|mjs|cjs|ts|tsx|jsx|go|java|c|h|cc|cpp|hpp|cs|rb|php|swift|kt|kts|scala|sh|bash
@@ -109,7 +109,7 @@ static FILE: LazyLock<Regex> = LazyLock::new(|| {
         |diff|patch|tmpl|j2|snap)$",
     )
 });
-/// These are not files but what they are written with.
+/// Names that look like files but are frameworks.
 const FRAMEWORK_NAMES: &[&str] =
     &["node.js", "next.js", "vue.js", "nuxt.js", "react.js", "express.js", "three.js", "d3.js"];
 
@@ -117,7 +117,7 @@ fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a test reads it")
 }
 
-/// What `reply` claims, in the order in which it says so.
+/// The claims of `reply`, in their order.
 pub(crate) fn claims(reply: &str) -> Vec<Claim> {
     let text = FENCED.replace_all(reply, "\n");
     let text = QUOTED.replace_all(&text, " ");
@@ -146,7 +146,7 @@ fn starts_with_number(line: &str) -> bool {
     rest.len() < line.trim_start().len() && rest.starts_with(['.', ')'])
 }
 
-/// Split where a full stop is followed by a space: names of files hold stops.
+/// Splits a line at full stops that are followed by a space, because file names contain full stops.
 fn sentences(line: &str) -> impl Iterator<Item = &str> {
     line.split_inclusive(['.', '!', '?', ';', '。', '！', '？', '；'])
         .scan((line, 0), |(line, end), piece| {
@@ -162,7 +162,7 @@ fn sentences(line: &str) -> impl Iterator<Item = &str> {
         })
 }
 
-/// `line`: the one that it is in, with its marks.
+/// Adds the claims of a sentence to `found`. `line`: the line of the sentence, with its markup.
 fn of_sentence(sentence: &str, line: &str, found: &mut Vec<Claim>) {
     if sentence.ends_with('?') {
         return;
@@ -186,7 +186,7 @@ fn of_sentence(sentence: &str, line: &str, found: &mut Vec<Claim>) {
     found.extend(said.map(|what| Claim { what, words: sentence.to_owned() }));
 }
 
-/// The parts of a sentence that can be claimed one without the other.
+/// The parts of a sentence that can be claimed independently.
 fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
     let parts = sentence.split(", ").flat_map(|part| part.split(" but ")).flat_map(|part| part.split(" so "));
     parts.flat_map(|part| part.split(" – ")).flat_map(|part| part.split(" — ")).map(str::trim)
@@ -228,7 +228,7 @@ fn is_something_else(clause: &str, found: &regex::Captures<'_>) -> bool {
 fn files(lower: &str, clause: &str) -> Vec<Deed> {
     if let Some(found) = WROTE.captures(lower).filter(|found| !is_something_else(lower, found)) {
         let end = found.get(0).map_or(0, |whole| whole.end());
-        // Lower case may be longer or shorter in bytes; then the names are taken as they are in lower case.
+        // If the lower-case text has another length in bytes, the names are taken from it.
         let rest = if lower.len() == clause.len() { clause.get(end..) } else { lower.get(end..) };
         let rest = rest.unwrap_or_default();
         let by_somebody = found[0].contains("i ") || found[0].contains("we ") || found[0].contains("ve ");

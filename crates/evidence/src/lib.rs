@@ -1,7 +1,7 @@
 //! [`ClaimChecker`]: checks what a reply claims against what the journal shows.
 //!
-//! `claims.rs` finds in a reply's words what it says has happened, `success.rs` knows the words for "it works", `red.rs`
-//! finds the tests that fail because of the work, and this file looks for the calls that show a claim.
+//! `claims.rs` finds the claims in a reply's text, `success.rs` has the expressions for "it works", `red.rs` finds the
+//! tests that fail because of the work, and this file looks for the calls that prove a claim.
 mod claims;
 mod red;
 mod success;
@@ -17,7 +17,7 @@ use std::{
     sync::Arc,
 };
 
-/// The [`Evidence`] that Haft uses: reads English claims, and looks for the calls that show them.
+/// The [`Evidence`] that Haft uses: finds claims in replies, and looks for the calls that prove them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClaimChecker;
 
@@ -66,8 +66,8 @@ pub fn test_runs(entries: &[Arc<Entry>]) -> Vec<RecordedTests> {
     runs
 }
 
-/// The claims of the last reply that nothing in the session shows, each in the reply's own words with what is missing.
-/// `check`: the command that shows that the work is well; if it is not set, any run of tests does.
+/// The claims of the last reply that the session does not prove, each in the reply's own words with what is missing.
+/// `check`: the command that proves the work; if it is not set, any run of tests does.
 fn unproven(entries: &[Arc<Entry>], check: Option<&str>) -> Vec<String> {
     let path = active_path(entries);
     let facts: Vec<&Fact> = path.iter().map(|entry| &entry.fact).collect();
@@ -95,17 +95,17 @@ fn missing(what: &Deed, check: Option<&str>) -> String {
     }
 }
 
-/// What calls have done.
+/// The calls and changes of a session.
 #[derive(Default)]
 struct Done {
     calls: Vec<Call>,
-    /// Paths that were changed, and whether they are there since.
+    /// Paths that were changed, and whether they exist since then.
     changes: Vec<(String, bool)>,
-    /// Claims of other agents that worked for this one, each with the place of its call.
+    /// Claims of subagents, each with the position of its call.
     hearsay: Vec<(Deed, usize)>,
     /// How many calls there were before this turn.
     before: usize,
-    /// The command that shows that the work is well.
+    /// The command that proves the work.
     check: Option<String>,
 }
 
@@ -120,7 +120,7 @@ struct Call {
     is_untracked: bool,
     /// Whether it changed files on record.
     has_changed: bool,
-    /// What failed, where it ran tests.
+    /// The failed tests, if the call ran tests.
     failed: Option<Vec<String>>,
 }
 
@@ -169,7 +169,7 @@ fn words(value: &Value) -> String {
     }
 }
 
-/// Commands that only look.
+/// Commands that only read.
 const READING_COMMANDS: &[&str] = &[
     "ls", "cat", "head", "tail", "grep", "rg", "find", "pwd", "wc", "which", "echo", "stat", "file", "du",
     "df", "date", "sleep", "true", "cd", "tree", "whoami", "env", "printenv", "diff", "sort", "uniq", "less",
@@ -250,7 +250,7 @@ impl Done {
         shown || self.hearsay.iter().any(is_it)
     }
 
-    /// Whether the last run of tests succeeded, and saw the last change.
+    /// Whether the last run of tests succeeded and came after the last change.
     fn are_tests_green(&self) -> bool {
         let is_check = |call: &Call| match &self.check {
             Some(check) => call.runs(check),
@@ -282,22 +282,23 @@ impl Done {
 }
 
 impl Call {
-    /// `cargo test` was run by that command line, and by a tool `cargo` with the argument `test`.
+    /// Whether `command` was run: `cargo test` is run by that command line, or by a tool `cargo` with the argument
+    /// `test`.
     fn ran(&self, command: &str) -> bool {
         format!("{} {}", self.name, self.words).contains(command)
     }
 
-    /// Whether one of the commands that it ran is `command`, with more words behind it or not.
+    /// Whether one of the commands that it ran is `command`, possibly followed by more words.
     fn runs(&self, command: &str) -> bool {
         let is_it = |run: &str| {
             run.strip_prefix(command).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
         };
         let is_run = self.is_command || TEST_WORDS.contains(&self.name.as_str());
-        // A check of several commands is one line.
+        // A check of several commands is compared with the whole line.
         is_run && (self.commands().any(is_it) || is_it(&self.words))
     }
 
-    /// Whether it was asked to do one of `wanted`: by a word of its command line, otherwise by its first argument.
+    /// Whether the call is for one of `wanted`: by a word of its command line, otherwise by its first argument.
     fn has(&self, wanted: &[&str]) -> bool {
         let is_wanted = |word: &str| wanted.contains(&word);
         match self.is_command {
@@ -306,7 +307,7 @@ impl Call {
         }
     }
 
-    /// Looking at tests, or writing of them in a message, is not running them.
+    /// Whether the call runs tests. Reading tests, or mentioning them in a message, does not count.
     fn runs_tests(&self) -> bool {
         let is_test = |command: &str| {
             let mut words = words_of(command);
@@ -326,7 +327,7 @@ impl Call {
         self.is_untracked && !self.commands().all(looks)
     }
 
-    /// Whether it changed files of which tests could tell: what Git keeps, and what a run of tests leaves behind, does not count.
+    /// Whether it changed files that affect tests: Git's own files and the output of test runs do not count.
     fn changes_files(&self) -> bool {
         let is_git =
             self.name == "git" || self.commands().all(|command| words_of(command).next() == Some("git"));
@@ -343,7 +344,7 @@ impl Call {
     }
 }
 
-/// The words of a command, without those that say who runs it: the last part of each path.
+/// The words of a command, without programs that only run it, each reduced to the last part of its path.
 fn words_of(command: &str) -> impl Iterator<Item = &str> + Clone {
     let is_shell = |word: &str| word.len() <= 4 && word.ends_with("sh");
     let runs_another = move |word: &&str| {

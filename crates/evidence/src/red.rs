@@ -1,9 +1,10 @@
-//! [`failing`]: finds tests that fail because of the work: in the last run, and not before anything was changed.
+//! [`failing`]: finds tests that fail because of the work: tests that fail in the last run, but not before the first
+//! change.
 use super::{Call, done, words_of};
 use haft_core::{Entry, Fact, Report, TestRun, ToolResult};
 use std::sync::Arc;
 
-/// Programs whose exit code says what tests came to. `test` alone is a shell's own, and `mkdir test` runs none.
+/// Programs whose exit code is the result of tests. `test` alone is a shell builtin, and `mkdir test` runs no tests.
 const TEST_RUNNERS: &[&str] = &[
     "ava",
     "bun",
@@ -36,7 +37,7 @@ const TEST_RUNNERS: &[&str] = &[
     "yarn",
 ];
 
-/// What failed in the last run of tests and in none before the first change; by name, where the run has names.
+/// The tests that failed in the last run and in no run before the first change; by name, if the run has names.
 pub(super) fn failing(path: &[&Arc<Entry>]) -> Vec<String> {
     let facts: Vec<&Fact> = path.iter().map(|entry| &entry.fact).collect();
     let calls = done(&facts).calls;
@@ -50,8 +51,8 @@ pub(super) fn failing(path: &[&Arc<Entry>]) -> Vec<String> {
     last.iter().filter(|name| !before.contains(name)).cloned().collect()
 }
 
-/// What failed in a run of tests; `None` if the call was no such run, or shows nothing. Tests that did not end in time
-/// have not passed.
+/// The tests that failed in a run; `None` if the call was not a test run, or its result is unknown. Tests that timed
+/// out count as failed.
 pub(super) fn failed_in(call: &Call, result: &ToolResult) -> Option<Vec<String>> {
     match result.report()? {
         Report::Tests(run) if run.ok => Some(Vec::new()),

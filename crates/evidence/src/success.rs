@@ -1,7 +1,7 @@
-//! [`success`]: finds whether a sentence claims success: that tests pass, or that it works. Many languages, each a row
-//! of data.
+//! [`success`]: decides whether a sentence claims success: that tests pass, or that the work is correct. Supports many
+//! languages, each a row of data.
 //!
-//! The words decide only whether the person gets a note; the calls of the session show whether it is so.
+//! The words only decide whether there is a claim; the calls of the session show whether the claim is true.
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -12,17 +12,17 @@ pub(super) enum Success {
     Work,
 }
 
-/// How a language says it. All are regular expressions over text in lower case.
+/// The expressions of a language: regular expressions over text in lower case.
 struct Language {
     /// What is checked: tests, a build.
     checks: &'static str,
-    /// That it is well, of what is checked.
+    /// That the check succeeded.
     well: &'static str,
-    /// That the work itself is well, or that it was checked.
+    /// That the work itself is correct, or that it was checked.
     works: &'static str,
     /// That nothing failed.
     nothing_failed: &'static str,
-    /// What makes a clause something else: a plan, a condition, a negation.
+    /// What makes a clause no claim: a plan, a condition, a negation.
     not: &'static str,
 }
 
@@ -125,9 +125,9 @@ const LANGUAGES: [Language; 12] = [
     },
 ];
 
-/// What a language says, made ready.
+/// The compiled expressions of a language.
 struct Read {
-    /// What is checked and that it is well, in either order, a few words apart.
+    /// What is checked and that it succeeded, in either order, a few words apart.
     passes: Regex,
     checks: Regex,
     works: Regex,
@@ -154,12 +154,12 @@ static READ: LazyLock<Vec<Read>> = LazyLock::new(|| {
 static ALL_OF: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\b(\d+)\s*(?:/|of|out of|von|sur|de|из|di)\s*(\d+)").expect("a test reads it")
 });
-/// That a number of tests is well, in words or a sign.
+/// That a number of tests passed, in words or with a symbol.
 static COUNTED: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"(?:ok|pass|green|test|grün|bestanden|réuss|correct|pruebas|testes|superat|пройден|тест|通过|成功|✓|✅|✔)";
     Regex::new(pattern).expect("a test reads it")
 });
-/// Covered by a test, which says nothing unless that passes.
+/// That something is covered by a test, which is no success unless the test passes.
 static COVERED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\b(?:covered|covers?|exercised|guarded|backed|protected)\b.*\b(?:tests?|spec|suite)\b|\b(?:tests?|spec|suite)\b.*\b(?:covers?)\b").expect("a test reads it")
 });
@@ -185,7 +185,7 @@ static CHECK_MARK: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a test reads it")
 });
 
-/// What `sentence` says of the work as a whole; `marked` is the same with the signs before it.
+/// The success that `sentence` claims; `marked` is the same sentence with the symbols before it.
 pub(super) fn success(sentence: &str, marked: &str) -> Option<Success> {
     let sentence = sentence.to_lowercase();
     let sentence = FORMER.replace_all(&sentence, "$a");
@@ -203,7 +203,7 @@ pub(super) fn success(sentence: &str, marked: &str) -> Option<Success> {
 
 impl Read {
     fn said(&self, clause: &str, sentence: &str) -> Option<Success> {
-        // `No test fails` is no negation of what follows.
+        // `No test fails` does not negate what follows.
         let plain = self.nothing_failed.replace_all(clause, " ");
         if self.not.is_match(&plain) {
             return None;
@@ -240,7 +240,7 @@ fn is_question(sentence: &str) -> bool {
     end.ends_with(['?', '？', '吗', '呢']) || end.ends_with('か') || sentence.starts_with('¿')
 }
 
-/// The parts that can be claimed one without the other.
+/// The parts of a sentence that can be claimed independently.
 fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
     let parts = sentence.split([',', '，', '、', ';', '；', ':', '：', '–', '—']);
     let parts = parts.flat_map(|part| part.split(" but ")).flat_map(|part| part.split(" aber "));

@@ -1,16 +1,16 @@
-//! [`Address`]: where a file may be downloaded from: over HTTPS, or from this machine.
+//! [`Address`]: an address from which a file may be downloaded: over HTTPS, or from this machine.
 use crate::Reach;
 use reqwest::Url;
 use std::fmt;
 
-/// An address of a file. Shown without a user name, a password and a query.
+/// An address of a file. Displayed without a user name, a password and a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address(pub(crate) Url);
 
-/// Why nothing is downloaded from an address.
+/// Why an address cannot be used for a download.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// It cannot be parsed.
+    /// The address cannot be parsed.
     #[error("`{0}` is not an address")]
     Invalid(String),
     /// The address is neither encrypted nor on this machine, or an encrypted address redirects to it.
@@ -30,7 +30,8 @@ impl Address {
         Self(url).checked(is_loopback)
     }
 
-    /// Resolves `text`, an address or one relative to this one. What is named at an encrypted address must be encrypted, too.
+    /// Resolves `text`, an absolute or a relative address. Relative to an encrypted address, the result must be
+    /// encrypted, too.
     ///
     /// # Errors
     ///
@@ -46,13 +47,13 @@ impl Address {
         self.0.host_str().unwrap_or_default()
     }
 
-    /// Its path, such as `/owner/repository`, as it is encoded.
+    /// Its encoded path, such as `/owner/repository`.
     #[must_use]
     pub fn path(&self) -> &str {
         self.0.path()
     }
 
-    /// The last part of its path, such as `index.json`.
+    /// The last segment of its path, such as `index.json`.
     #[must_use]
     pub fn file_name(&self) -> &str {
         self.0.path_segments().and_then(Iterator::last).unwrap_or_default()
@@ -74,7 +75,7 @@ impl Address {
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut url = self.0.clone();
-        // Fails for addresses that have no host, and so no password either.
+        // Fails for addresses without a host, which have no password either.
         let _has_no_host = url.set_password(None).and_then(|()| url.set_username(""));
         url.set_query(None);
         f.write_str(url.as_str())

@@ -1,11 +1,11 @@
-//! [`io_kind`] and [`says`]: why a request failed, which `reqwest` tells only through the causes of its error.
+//! [`io_kind`] and [`says`]: find out why a request failed, which `reqwest` reports only in the causes of its error.
 use std::{error::Error, io, iter::successors};
 
 fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
     successors(Some(error as &(dyn Error + 'static)), |&error| error.source())
 }
 
-/// Returns what the operating system reported, if it did.
+/// Returns the error of the operating system, if there is one.
 pub fn io_kind(error: &reqwest::Error) -> Option<io::ErrorKind> {
     causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).last().map(io::Error::kind)
 }

@@ -1,4 +1,4 @@
-//! [`Download`]: fetches a file, bounded in size and in time.
+//! [`Download`]: downloads a file, with limits of size and time.
 use crate::{
     Address, Proxy,
     cause::{io_kind, says},
@@ -7,57 +7,57 @@ use reqwest::{Client, Response, StatusCode, redirect};
 use std::{io, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
-/// A connection that brings fewer bytes within [`Download::timeout`] has died.
+/// Minimum bytes that must arrive within [`Download::timeout`]; otherwise the connection counts as dead.
 const MIN_BYTES: u64 = 16 << 10;
-/// How many redirects are followed: a release is often kept one or two addresses further.
+/// Maximum number of redirects: a release is often stored one or two addresses further.
 const MAX_REDIRECTS: usize = 5;
 
-/// A file to fetch, as the server has it: nothing is decompressed.
+/// A file to download, without decompression.
 #[derive(Clone, Debug)]
 pub struct Download {
     /// The address to download from.
     pub address: Address,
     /// Maximum size in bytes.
     pub max_bytes: u64,
-    /// Maximum time for each 16 KiB of it.
+    /// Timeout for each 16 KiB.
     pub timeout: Duration,
-    /// The proxy for encrypted addresses; that of the process's own environment is not used.
+    /// The proxy for encrypted addresses; the one of the process's own environment is not used.
     pub proxy: Option<Proxy>,
 }
 
-/// Why a file was not fetched.
+/// Why a download failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DownloadError {
-    /// No connection.
+    /// The connection failed.
     #[error("cannot reach `{host}`{}: {why}", .proxy.as_ref().map(|proxy| format!(" through the proxy `{proxy}`")).unwrap_or_default())]
     Unreachable {
         /// The host.
         host: String,
-        /// The proxy on the way there.
+        /// The proxy, if one was used.
         proxy: Option<Proxy>,
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
-    /// The server has no such file, or gives none.
+    /// The server does not have the file, or refuses it.
     #[error("`{address}` answered with HTTP status {status}")]
     Status {
         /// The address.
         address: String,
-        /// What it answered.
+        /// Status of the response.
         status: u16,
     },
-    /// A redirect leads where nothing is downloaded from.
+    /// A redirect leads to an address that cannot be used.
     #[error("`{address}` redirects to an address without HTTPS, or too often")]
     Redirected {
         /// The address.
         address: String,
     },
-    /// It is larger than allowed.
+    /// The file is too large.
     #[error("`{address}` has more than {max_bytes} bytes")]
     TooLarge {
         /// The address.
         address: String,
-        /// [`Download::max_bytes`]
+        /// See [`Download::max_bytes`].
         max_bytes: u64,
     },
     /// The connection ended too early.
@@ -68,7 +68,7 @@ pub enum DownloadError {
         /// What came.
         bytes: u64,
     },
-    /// The server sends nothing, or hardly anything.
+    /// The server sends nothing, or too little.
     #[error("`{address}` is too slow: {bytes} bytes came, and less than 16 KiB in the last {seconds} s")]
     TooSlow {
         /// The address.
@@ -78,17 +78,17 @@ pub enum DownloadError {
         /// [`Download::timeout`] in seconds.
         seconds: u64,
     },
-    /// The receiver did not take the bytes.
+    /// The receiver failed to store the bytes.
     #[error(transparent)]
     NotKept(io::Error),
 }
 
 impl Download {
-    /// Hands every piece of the file to `keep`, and returns the number of bytes.
+    /// Passes every piece of the file to `keep`, and returns the number of bytes.
     ///
     /// # Errors
     ///
-    /// As [`DownloadError`] says; `keep` has then been handed the beginning of the file.
+    /// See [`DownloadError`]; `keep` may then have got the beginning of the file.
     pub async fn fetch(&self, mut keep: impl FnMut(&[u8]) -> io::Result<()>) -> Result<u64, DownloadError> {
         let mut until = Instant::now() + self.timeout;
         let request = self.client()?.get(self.address.0.clone()).send();
@@ -110,7 +110,7 @@ impl Download {
         }
     }
 
-    /// That the file ended after `bytes`, fewer than it should have.
+    /// The error for a file that ended after `bytes`, too early.
     #[must_use]
     pub fn cut_off(&self, bytes: u64) -> DownloadError {
         DownloadError::CutOff { address: self.address.to_string(), bytes }

@@ -1,9 +1,9 @@
-//! HTTP clients, all made in one place, so that each of them chooses the same library for encrypted connections and follows no
-//! redirect that its owner did not ask for.
+//! HTTP clients ([`builder`]), all created in one place, so that each of them uses the same library for encrypted
+//! connections and follows no redirect unless it is requested.
 //!
-//! Every client of Haft begins with [`builder`]. Most reach one address, and get the usual settings for it from
-//! [`Reach::builder`]: begin there. It uses `reqwest`, over `rustls` with `ring`; it takes from `haft-core` which addresses
-//! are on this machine. Only a [`Download`] connects by itself.
+//! Every client of Haft is built with [`builder`]. Most reach one address, and get the usual settings for it from
+//! [`Reach::builder`]: begin there. The crate uses `reqwest`, over `rustls` with `ring`; `haft-core` determines which
+//! addresses are on this machine. Only a [`Download`] connects by itself.
 mod address;
 mod cause;
 mod download;
@@ -21,18 +21,18 @@ use haft_core::address::is_loopback;
 use reqwest::{Client, ClientBuilder, Url, redirect};
 use std::time::Duration;
 
-/// A host that does not even accept within this time is not there.
+/// Timeout for connecting.
 pub const CONNECT: Duration = Duration::from_secs(10);
-/// How Haft names itself to servers.
+/// Haft's name for servers.
 const USER_AGENT: &str = concat!("haft/", env!("CARGO_PKG_VERSION"));
 
-/// Returns the builder of a client that follows no redirect.
+/// Returns the builder of a client that follows no redirects.
 pub fn builder() -> ClientBuilder {
     tls::choose();
     Proxy::remembered(Client::builder().redirect(redirect::Policy::none()))
 }
 
-/// How an address is reached.
+/// How to reach an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// Encrypted.
@@ -44,7 +44,7 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// Returns how `url` is reached; [`Self::Secure`] where it is no address.
+    /// Returns how to reach `url`; [`Self::Secure`] if it is invalid.
     pub fn of(url: &str) -> Self {
         let Ok(url) = Url::parse(url) else { return Self::Secure };
         match (url.scheme(), url.host_str()) {
@@ -54,8 +54,8 @@ impl Reach {
         }
     }
 
-    /// Returns the builder of a client for such addresses. Reading the machine's root certificates is the dear part, and a
-    /// plain address needs none of them; no proxy could reach this machine.
+    /// Returns the builder of a client for such addresses. Only clients for encrypted addresses read the machine's root
+    /// certificates, which is expensive. A client for this machine uses no proxy, which could not reach it.
     pub fn builder(self) -> ClientBuilder {
         let builder = builder().connect_timeout(CONNECT).user_agent(USER_AGENT);
         match self {

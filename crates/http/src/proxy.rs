@@ -1,10 +1,10 @@
-//! [`Proxy`]: how encrypted addresses are reached where no direct connection is.
+//! [`Proxy`]: the proxy for encrypted addresses if there is no direct connection.
 use crate::Address;
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{ClientBuilder, NoProxy, Url};
 use std::{fmt, sync::OnceLock};
 
-/// What [`Proxy::remember`] found, for encrypted and for plain addresses.
+/// The result of [`Proxy::remember`], for encrypted and for plain addresses.
 static REMEMBERED: OnceLock<Remembered> = OnceLock::new();
 
 struct Remembered {
@@ -12,26 +12,26 @@ struct Remembered {
     matcher: Matcher,
 }
 
-/// The proxy that an environment names for encrypted addresses. Shown without its user name and its password.
+/// The proxy in an environment for encrypted addresses. Displayed without its user name and its password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Proxy {
     url: String,
-    /// Hosts that are reached without it, with commas.
+    /// Hosts that are reached without the proxy, separated by commas.
     no_proxy: String,
 }
 
 impl Proxy {
-    /// Reads `https_proxy`, `all_proxy` and `no_proxy`, in small or capital letters, of the environment `variable`.
+    /// Reads `https_proxy`, `all_proxy` and `no_proxy`, in lower or upper case, from the environment `variable`.
     ///
-    /// The environment of the process may no longer have them: `main` blanks what looks like a secret.
+    /// The environment of the process may not contain them anymore: `main` blanks values that look like secrets.
     pub fn of<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
         let either = |name: &str| variable(name).or_else(|| variable(&name.to_ascii_uppercase()));
         let url = either("https_proxy").or_else(|| either("all_proxy"))?;
         Some(Self { url: url.to_owned(), no_proxy: either("no_proxy").unwrap_or_default().to_owned() })
     }
 
-    /// Reads the proxies of this process, for encrypted and for plain addresses, for all clients that are made afterwards.
-    /// Without it each client reads them by itself when it is made, which is too late if the process blanks them.
+    /// Reads the proxies of this process, for encrypted and for plain addresses, for all clients that are created
+    /// afterwards. Otherwise, each client reads them when it is created, which is too late if the process blanks them.
     pub fn remember() {
         let _found = REMEMBERED.get_or_init(|| {
             let variable =
@@ -41,7 +41,7 @@ impl Proxy {
                 let url = names.into_iter().find_map(variable).filter(|url| !url.is_empty())?;
                 Some(make(url).ok()?.no_proxy(no_proxy.clone()))
             };
-            // No program may name a proxy by `HTTP_PROXY`, which a web server makes of a header.
+            // `HTTP_PROXY` is ignored in CGI programs, since web servers set it from a request header.
             let plain = std::env::var_os("REQUEST_METHOD").is_none();
             let for_clients = [
                 proxy(["https_proxy", "all_proxy"], reqwest::Proxy::https),
@@ -52,14 +52,14 @@ impl Proxy {
     }
 
     /// Returns the proxy through which a client of this process reaches `url`, without its user name and its password;
-    /// `None` if it is reached directly.
+    /// `None` for a direct connection.
     pub fn of_process(url: &str) -> Option<String> {
         let matched = REMEMBERED.get()?.matcher.intercept(&url.parse().ok()?)?;
         let url = Url::parse(&matched.uri().to_string()).ok()?;
         Some(Address(url).to_string().trim_end_matches('/').to_owned())
     }
 
-    /// `builder` with the proxies that [`Self::remember`] found.
+    /// Adds the proxies of [`Self::remember`] to `builder`.
     pub(crate) fn remembered(builder: ClientBuilder) -> ClientBuilder {
         let found = REMEMBERED.get().into_iter().flat_map(|found| &found.for_clients).flatten();
         found.fold(builder, |builder, proxy| builder.proxy(proxy.clone()))
@@ -69,7 +69,7 @@ impl Proxy {
         Ok(reqwest::Proxy::https(&self.url)?.no_proxy(NoProxy::from_string(&self.no_proxy)))
     }
 
-    /// Whether `address` is reached through it.
+    /// Whether `address` is reached through this proxy.
     pub(crate) fn serves(&self, address: &Address) -> bool {
         let matcher = Matcher::builder().https(self.url.clone()).no(self.no_proxy.clone()).build();
         address.0.as_str().parse().is_ok_and(|address| matcher.intercept(&address).is_some())

@@ -1,4 +1,5 @@
-//! [`PublicNames`] and [`is_inside`]: keep requests to addresses that others chose out of this machine and of private networks.
+//! [`PublicNames`] and [`is_inside`]: keep requests to addresses that others chose away from this machine and from
+//! private networks.
 use haft_core::public_address::is_public;
 use reqwest::{
     Url,
@@ -6,14 +7,14 @@ use reqwest::{
 };
 use std::net::{IpAddr, ToSocketAddrs};
 
-/// Why a connection was not made.
+/// The error if an address leads to this machine or a private network.
 #[derive(Debug, thiserror::Error)]
 #[error("the name leads to a private address")]
 pub struct LeadsInside;
 
-/// Looks up names and returns public addresses only, or fails with [`LeadsInside`]. The connection is made to one of these, so
-/// a name that leads elsewhere on the next lookup gains nothing. A client that has it must use no proxy, which would look up
-/// names itself.
+/// Resolves names to public addresses only, or fails with [`LeadsInside`]. The connection uses one of these addresses,
+/// so a name that resolves differently on the next lookup has no effect. A client that uses it must not use a proxy,
+/// which would resolve names itself.
 pub struct PublicNames;
 
 impl Resolve for PublicNames {
@@ -29,8 +30,8 @@ impl Resolve for PublicNames {
     }
 }
 
-/// Whether the host of `url` is an IP address of this machine or of a private network. A name is checked by [`PublicNames`],
-/// which an IP address never reaches.
+/// Whether the host of `url` is an IP address of this machine or of a private network. A name is checked by
+/// [`PublicNames`], which is not used for IP addresses.
 pub fn is_inside(url: &Url) -> bool {
     let bare = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     bare.parse::<IpAddr>().is_ok_and(|address| !is_public(address))

@@ -1,7 +1,7 @@
-//! The library for encrypted connections, chosen once for the process.
+//! [`choose`]: the library for encrypted connections, chosen once for the process.
 use std::sync::Once;
 
-/// Must be called before a client is made.
+/// Chooses the library. Must be called before a client is created.
 pub(crate) fn choose() {
     static CHOSEN: Once = Once::new();
     CHOSEN.call_once(|| {

@@ -1,4 +1,4 @@
-//! [`compare`]: what a proposal adds to and removes from the diagnostics of one server.
+//! [`compare`]: computes the diagnostics of one server that a proposal adds and removes.
 use crate::{
     dependents::{self, changed_lines, kept_lines},
     error::LspError,
@@ -14,15 +14,15 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Files that are opened in addition to those that a change is about.
+/// Maximum files that are opened in addition to the edited ones.
 const MAX_DEPENDENTS: usize = 20;
 
-/// For each edited file: the new line numbers of the lines that are still there.
+/// For each edited file: the line numbers after the edits of lines that remain.
 type KeptLines = BTreeMap<PathBuf, BTreeMap<usize, usize>>;
 
 type Texts = Vec<(PathBuf, Option<String>)>;
 
-/// What `edits`, all of files of the server, add and remove.
+/// Returns the diagnostics that `edits`, all of files of the server, add and remove.
 pub(crate) async fn compare(
     server: &Server,
     edits: &[&FileEdit],
@@ -53,7 +53,7 @@ pub(crate) async fn compare(
     Ok(DiagnosticsChange { by: vec![server.name()], added, removed })
 }
 
-/// Other files that hold a name whose head the edits change. Where a server lists no symbols there are none.
+/// Other files that contain the name of a symbol whose head the edits change. Empty if the server lists no symbols.
 async fn dependents(
     taken: &mut Taken<'_>,
     edits: &[&FileEdit],
@@ -80,10 +80,10 @@ async fn dependents(
     searching.await.unwrap_or_default()
 }
 
-/// Errors and warnings, in words that are Haft's own.
+/// Converts errors and warnings to Haft's own type.
 pub(crate) fn own(found: &Found, workspace: &Path) -> Vec<Diagnostic> {
     let all = found.iter().filter_map(|(path, diagnostic)| {
-        // The protocol leaves it to the client what one without a severity is.
+        // The protocol leaves the interpretation of a missing severity to the client.
         let severity = match diagnostic.severity.unwrap_or(DiagnosticSeverity::ERROR) {
             DiagnosticSeverity::ERROR => Severity::Error,
             DiagnosticSeverity::WARNING => Severity::Warning,
@@ -101,7 +101,7 @@ pub(crate) fn own(found: &Found, workspace: &Path) -> Vec<Diagnostic> {
     all
 }
 
-/// Where the line of a diagnostic stands after the edits; `None` if it is not there any more.
+/// The line of a diagnostic after the edits; `None` if the edits removed it.
 fn line_after(diagnostic: &Diagnostic, kept: &KeptLines, workspace: &Path) -> Option<usize> {
     match kept.get(&workspace.join(&diagnostic.path)) {
         Some(kept) => kept.get(&diagnostic.line).copied(),

@@ -15,16 +15,17 @@ use tokio::{
     sync::{mpsc, oneshot},
 };
 
-/// Where messages to a server go, and who waits for an answer.
+/// The outgoing messages to a server, and the requests that wait for an answer.
 pub(crate) struct Connection {
-    /// Without a limit: were reading to wait for writing, a server that waits for us to read would never continue.
+    /// Unbounded: if reading had to wait for writing, a server that waits for its output to be read would block
+    /// forever.
     outgoing: mpsc::UnboundedSender<Vec<u8>>,
-    /// `None` once nothing more can be read.
+    /// Requests that wait for an answer; `None` once the connection is closed.
     waiting: Mutex<Option<HashMap<i64, oneshot::Sender<Reply>>>>,
     next: AtomicI64,
 }
 
-/// The result of a request, or its error as the server says it.
+/// The result of a request, or the server's error.
 pub(crate) type Reply = Result<Value, Value>;
 
 impl Connection {
@@ -34,7 +35,8 @@ impl Connection {
         (Self { outgoing, waiting: Mutex::new(Some(HashMap::new())), next: AtomicI64::new(1) }, messages)
     }
 
-    /// Sends a request. Returns its number, and where its answer arrives; the sender is dropped when nothing more can be read.
+    /// Sends a request. Returns its ID, and the receiver of its answer; the answer's sender is dropped when the
+    /// connection is closed.
     pub(crate) fn request(&self, method: &str, params: &Value) -> (i64, oneshot::Receiver<Reply>) {
         let (id, (sender, receiver)) = (self.next.fetch_add(1, Relaxed), oneshot::channel());
         if let Some(waiting) = &mut *self.waiting.lock() {
@@ -49,7 +51,7 @@ impl Connection {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
-    /// Does not wait for the answer of a request any more.
+    /// Stops waiting for the answer to a request.
     pub(crate) fn give_up(&self, id: i64) {
         if let Some(waiting) = &mut *self.waiting.lock() {
             waiting.remove(&id);
@@ -57,7 +59,7 @@ impl Connection {
         self.notify("$/cancelRequest", &json!({"id": id}));
     }
 
-    /// Whether nothing more can be read.
+    /// Whether the connection is closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.waiting.lock().is_none()
     }
@@ -66,7 +68,7 @@ impl Connection {
         let _it_has_ended = self.outgoing.send(frame(message));
     }
 
-    /// Reads what the server says until it says no more, and returns why.
+    /// Reads the server's messages until the connection ends, and returns why it ended.
     pub(crate) async fn listen(&self, output: impl AsyncRead + Unpin, inbox: &Inbox) -> String {
         let mut output = BufReader::new(output);
         let why = loop {
@@ -103,7 +105,7 @@ impl Connection {
     }
 }
 
-/// Writes messages for as long as the server takes them.
+/// Writes messages for as long as the server reads them.
 pub(crate) async fn write(
     mut input: impl AsyncWrite + Unpin,
     mut messages: mpsc::UnboundedReceiver<Vec<u8>>,

@@ -1,5 +1,5 @@
-//! [`names`] and [`files`]: which other files a change may break. Most servers check only files that are open, so that these are
-//! opened as well.
+//! [`names`] and [`files`]: find other files that a change may break. They are opened as well, because most servers
+//! check only open files.
 use crate::{settings::LanguageServer, symbols::Symbol, taken::text_of};
 use ignore::WalkBuilder;
 use similar::{ChangeTag, TextDiff};
@@ -8,11 +8,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Files that are searched for names.
+/// Maximum files that are searched for names.
 const MAX_SEARCHED: usize = 5_000;
-/// Lines behind the name of a symbol that can be its head: parameters, one each.
+/// Maximum lines after the name of a symbol that belong to its head, such as parameters on lines of their own.
 const HEAD_LINES: u32 = 8;
-/// A shorter name is found everywhere.
+/// Minimum length of a name: shorter names occur everywhere.
 const MIN_NAME: usize = 3;
 
 /// The lines that differ, counted from 0: those of `before`, and those of `after`.
@@ -30,7 +30,7 @@ pub(crate) fn changed_lines(before: &str, after: &str) -> (BTreeSet<u32>, BTreeS
     (lines(ChangeTag::Delete), lines(ChangeTag::Insert))
 }
 
-/// Where the lines of `before` are in `after` that are still there, each counted from 1.
+/// Maps the lines of `before` that remain to their line in `after`, each counted from 1.
 pub(crate) fn kept_lines(before: &str, after: &str) -> BTreeMap<usize, usize> {
     let diff = TextDiff::from_lines(before, after);
     let kept =
@@ -38,7 +38,7 @@ pub(crate) fn kept_lines(before: &str, after: &str) -> BTreeMap<usize, usize> {
     kept.collect()
 }
 
-/// The names of the symbols whose heads are among `lines`: what only uses their bodies is not affected.
+/// The names of the symbols whose heads are among `lines`: changes of a body do not affect other files.
 pub(crate) fn names(symbols: &[Symbol], lines: &BTreeSet<u32>) -> BTreeSet<String> {
     let is_touched = |symbol: &&Symbol| {
         let last = symbol.range.end.line.min(symbol.line + HEAD_LINES);

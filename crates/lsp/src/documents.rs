@@ -1,4 +1,4 @@
-//! [`Documents`]: the texts that a server has been given, which count for it in place of the files on disk.
+//! [`Documents`]: the texts that are open in a server, which replace the files on disk for it.
 use crate::connection::Connection;
 use lsp_types::Url;
 use serde_json::json;
@@ -18,14 +18,14 @@ struct Document {
     since: u64,
 }
 
-/// The address of a file; `None` if it has none, which only a relative path has not.
+/// The URI of a file; `None` for a relative path.
 pub(crate) fn address(path: &Path) -> Option<Url> {
     Url::from_file_path(path).ok()
 }
 
 impl Documents {
-    /// Gives the server this text of a file; `None` leaves it to what lies on disk. `since`: how many diagnostics it has
-    /// published so far. Returns whether the server learns anything.
+    /// Sends the server this text of a file; `None` closes the file, so that the server uses the text on disk. `since`:
+    /// how many diagnostics it has published so far. Returns whether anything was sent.
     pub(crate) fn set(
         &mut self,
         connection: &Connection,
@@ -67,7 +67,8 @@ impl Documents {
         self.0.keys().cloned().collect()
     }
 
-    /// The number of the text that the server has, and how many diagnostics it had published before; `None` if it has none.
+    /// The version of the text that the server has, and how many diagnostics it had published before; `None` if it has
+    /// none.
     pub(crate) fn version(&self, path: &Path) -> Option<(i32, u64)> {
         self.0.get(path).map(|document| (document.version, document.since))
     }

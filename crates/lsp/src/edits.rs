@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 /// The edits of each file, by its path.
 ///
 /// # Errors
-/// Fails if the edit makes, moves or deletes files, or names something that is no file.
+/// Fails if the edit creates, moves or deletes files, or names something that is not a file.
 pub(crate) fn by_file(edit: WorkspaceEdit) -> Result<BTreeMap<PathBuf, Vec<TextEdit>>, String> {
     let mut files: BTreeMap<PathBuf, Vec<TextEdit>> = BTreeMap::new();
     let mut add = |uri: &Url, edits: Vec<TextEdit>| {
@@ -47,7 +47,7 @@ fn plain(edit: TextDocumentEdit) -> Vec<TextEdit> {
     edit.edits.into_iter().map(plain).collect()
 }
 
-/// `text` with all edits made: each is about the text as it was.
+/// Returns `text` with all edits applied. The positions of each edit refer to the original text.
 ///
 /// # Errors
 /// Fails if two of them overlap.
@@ -55,7 +55,7 @@ pub(crate) fn applied(text: &str, edits: &[TextEdit]) -> Result<String, String> 
     let range = |edit: &TextEdit| (offset(text, edit.range.start), offset(text, edit.range.end));
     let mut places: Vec<((usize, usize), &str)> =
         edits.iter().map(|edit| (range(edit), edit.new_text.as_str())).collect();
-    // Stable: of several insertions at one place the first comes first.
+    // The sort is stable: several insertions at the same place keep their order.
     places.sort_by_key(|(range, _)| *range);
     let (mut made, mut next) = (String::new(), 0);
     for ((from, to), new) in places {

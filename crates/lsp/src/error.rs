@@ -37,7 +37,7 @@ impl LspError {
         Self::NotStarted { name: name.to_owned(), why: format!("cannot make a folder for it: {error}") }
     }
 
-    /// Whether the call asks for something that is not there, rather than that there is no server to answer it.
+    /// Whether the error is about the request, for example because the symbol does not occur, and not about the server.
     pub fn is_about_call(&self) -> bool {
         matches!(self, Self::NoSymbol { .. } | Self::Refused { .. } | Self::Unreadable { .. })
     }

@@ -1,4 +1,4 @@
-//! [`Inbox`]: what a server says without being asked, and what it asks.
+//! [`Inbox`]: processes the notifications and the requests of a server.
 use lsp_types::{Diagnostic, Url};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -8,10 +8,10 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-/// What a server has said so far.
+/// The state from the notifications of a server so far.
 pub(crate) struct Inbox {
     name: String,
-    /// What it is told when it asks for its configuration.
+    /// The server's configuration, returned when it asks for it.
     options: Value,
     heard: Mutex<Heard>,
     /// Counts messages.
@@ -22,11 +22,11 @@ pub(crate) struct Inbox {
 #[derive(Default)]
 pub(crate) struct Heard {
     published: HashMap<PathBuf, Published>,
-    /// Whether it has loaded the project, if it says so.
+    /// Whether it has loaded the project, if it reports that.
     pub(crate) is_quiescent: bool,
     /// Whether it wants to be asked for diagnostics.
     pub(crate) is_pulled: bool,
-    /// How often it has published diagnostics, and when at last.
+    /// Number of publications of diagnostics, and the time of the last one.
     publications: u64,
     last: Option<Instant>,
 }
@@ -49,7 +49,7 @@ impl Inbox {
         Self { name: name.to_owned(), options: options.clone(), heard, count }
     }
 
-    /// Takes a notification.
+    /// Processes a notification.
     pub(crate) fn notified(&self, method: &str, params: &Value) {
         match method {
             "textDocument/publishDiagnostics" => self.published(params),
@@ -61,7 +61,7 @@ impl Inbox {
         self.wake();
     }
 
-    /// Lets those that wait look again.
+    /// Wakes the tasks that wait in [`Self::until`].
     pub(crate) fn wake(&self) {
         self.count.send_modify(|count| *count = count.wrapping_add(1));
     }
@@ -97,13 +97,14 @@ impl Inbox {
             | "window/workDoneProgress/create"
             | "workspace/diagnostic/refresh"
             | "workspace/workspaceFolders" => Ok(Value::Null),
-            // What a server changes by itself would not be staged.
+            // Edits that a server makes by itself would not be staged, so they are refused.
             "workspace/applyEdit" => Ok(json!({"applied": false})),
             _ => Err(json!({"code": METHOD_NOT_FOUND, "message": format!("`{method}` is not supported")})),
         }
     }
 
-    /// `python.analysis` is `analysis` in `python` of the options; the name of the server is all of them.
+    /// Returns a section of the options: `python.analysis` is `analysis` in `python`. The name of the server, and no
+    /// section, return all options.
     fn option(&self, section: Option<&str>) -> Value {
         match section {
             None => self.options.clone(),
@@ -125,12 +126,12 @@ impl Inbox {
         self.heard.lock().is_pulled
     }
 
-    /// What was last published of `path`.
+    /// The last published diagnostics of `path`.
     pub(crate) fn last_of(&self, path: &PathBuf) -> Option<Published> {
         self.heard.lock().published.get(path).cloned()
     }
 
-    /// Waits until `holds`; `false` if it does not until `deadline`.
+    /// Waits until `holds` returns true; returns `false` if it does not before `deadline`.
     pub(crate) async fn until(&self, deadline: Instant, holds: impl Fn(&Heard) -> bool) -> bool {
         let mut count = self.count.subscribe();
         loop {
@@ -157,8 +158,8 @@ impl Inbox {
 }
 
 impl Heard {
-    /// Whether diagnostics of `path` came after the publication `since`, and are of its text `version` if they say of which
-    /// they are.
+    /// Whether diagnostics of `path` were published after the publication `since`, and, if they name a version, for the
+    /// text `version`.
     pub(crate) fn is_published(&self, path: &PathBuf, since: u64, version: i32) -> bool {
         let found = self.published.get(path).filter(|published| published.number > since);
         found.is_some_and(|published| published.version.is_none_or(|own| own >= version))

@@ -1,9 +1,9 @@
-//! [`LanguageServers`]: programs that understand a language (LSP: Language Server Protocol), asked about the files of a
-//! workspace as a proposal would make them.
+//! [`LanguageServers`]: sends requests to language servers (LSP: Language Server Protocol) about the files of a
+//! workspace, including the changes of a proposal that is not written yet.
 //!
-//! Nothing is written for that: what a call proposes goes to the server as the unsaved text of an editor does. Servers are
-//! data ([`LanguageServer`]). None is started before a file of its language is asked about; each is kept for the session and
-//! ended with it.
+//! Nothing is written for that: a proposed text is sent to the server like the unsaved text of an editor. Servers are
+//! data ([`LanguageServer`]). A server is started at the first request about a file of its language, and ends with the
+//! session.
 //!
 //! How it works inside: `README.md` of this crate.
 

@@ -1,7 +1,9 @@
-//! [`offset`] and [`occurrence`]: places in a text, between bytes and what LSP counts: lines, and UTF-16 in a line.
+//! [`offset`] and [`occurrence`]: convert between byte offsets in a text and LSP positions: lines, and UTF-16 units in
+//! a line.
 use lsp_types::Position;
 
-/// The byte of `text` at `position`; the end of the line where that is shorter, of the text where it has fewer lines.
+/// The byte offset in `text` of `position`; the end of the line if the line is shorter, or of the text if it has fewer
+/// lines.
 pub(crate) fn offset(text: &str, position: Position) -> usize {
     let mut start = 0;
     for _ in 0..position.line {
@@ -22,7 +24,7 @@ pub(crate) fn offset(text: &str, position: Position) -> usize {
     at
 }
 
-/// Where `symbol` stands as a word: on `line`, counted from 1, or else where it stands first.
+/// The position of `symbol` as a word: on `line`, counted from 1, or its first occurrence if there is no `line`.
 pub(crate) fn occurrence(text: &str, symbol: &str, line: Option<usize>) -> Option<Position> {
     let lines = text.lines().enumerate();
     let mut lines = lines.filter(|(number, _)| line.is_none_or(|line| line == number + 1));

@@ -1,4 +1,4 @@
-//! [`find`]: the program of a server, never one that the workspace brings.
+//! [`find`]: finds the program of a server, but never one in the workspace.
 use std::{
     env::{join_paths, split_paths},
     fs,
@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Returns where `command` lies: in a folder of `PATH`, or there if it is an absolute path. A program that is in the
-/// workspace, or that a link leads to there, is not found.
+/// Returns the path of `command`: in a folder of `PATH`, or the command itself if it is an absolute path. Programs in
+/// the workspace, also through links, are not found.
 pub(crate) fn find(command: &str, environment: &[(String, String)], workspace: &Path) -> Option<PathBuf> {
     let command = Path::new(command);
     let is_usable = |path: &PathBuf| {
@@ -30,7 +30,7 @@ fn variable<'a>(environment: &'a [(String, String)], name: &str) -> Option<&'a s
     environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
 }
 
-/// Whether `path` is one of the links that rustup makes for all components, installed or not, and this one is not.
+/// Whether `path` is a link that rustup creates for each component, and the component is not installed.
 fn is_stand_in(path: &Path, real: &Path, environment: &[(String, String)]) -> bool {
     let (Some(name), true) = (path.file_name(), real.ends_with("rustup")) else { return false };
     let own = variable(environment, "RUSTUP_HOME").map(PathBuf::from);
@@ -43,8 +43,8 @@ fn is_program(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
-/// `search` without folders of the workspace and without relative ones: what a server starts is no program of the project
-/// either.
+/// Returns the search path `search` without folders of the workspace and relative ones, so that a server does not start
+/// programs of the project either.
 pub(crate) fn outside(search: &str, workspace: &Path) -> String {
     let is_outside = |folder: &PathBuf| {
         let real = fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());

@@ -1,4 +1,5 @@
-//! What tools ask of [`LanguageServers`]: where a symbol is defined and used, what a file defines, what is wrong with it.
+//! [`LanguageServers::definitions`] and the other queries of tools: definitions and uses of a symbol, the outline and
+//! the diagnostics of a file.
 use crate::{
     LanguageServers, LspError,
     compare::own,
@@ -22,20 +23,21 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// How long a tool waits for an answer, the start of the server and the loading of the project included.
+/// How long a tool waits for an answer, including the start of the server and the loading of the project.
 const TOOL_TIMEOUT: Duration = Duration::from_secs(45);
 
-/// Files that a server is given before it is asked for uses of a symbol. Beyond that it has to know them by itself.
+/// Maximum files that are opened in a server before it is asked for uses of a symbol. It must find further ones by
+/// itself.
 const MAX_USERS: usize = 500;
 
-/// A symbol where it is in a file.
+/// An occurrence of a symbol in a file.
 #[derive(Clone, Debug)]
 pub struct Occurrence {
     /// Absolute, links followed.
     pub path: PathBuf,
     /// The symbol itself.
     pub symbol: String,
-    /// The line on which it stands, counted from 1; the first one if left out.
+    /// The line of the occurrence, counted from 1; `None` for the first occurrence.
     pub line: Option<usize>,
 }
 
@@ -57,17 +59,17 @@ pub struct Defined {
     pub first: usize,
     /// Its last line.
     pub last: usize,
-    /// How many others it is in.
+    /// Number of symbols that enclose it.
     pub depth: usize,
     /// The line with its name, without blanks around it.
     pub text: String,
 }
 
 impl LanguageServers {
-    /// Where the symbol is defined, in the order of paths and lines.
+    /// The definitions of the symbol, in the order of paths and lines.
     ///
     /// # Errors
-    /// Fails if no server answers, or the symbol is not there.
+    /// Fails if no server answers, or the symbol does not occur there.
     pub async fn definitions(&self, at: &Occurrence) -> Result<Vec<Place>, LspError> {
         let found: Option<GotoDefinitionResponse> =
             self.ask_at(at, "textDocument/definition", json!({})).await?;
@@ -85,7 +87,7 @@ impl LanguageServers {
         Ok(self.places(locations).await)
     }
 
-    /// Where the symbol is used, its definition included, in the order of paths and lines.
+    /// The uses of the symbol, including its definition, in the order of paths and lines.
     ///
     /// # Errors
     /// Fails as [`LanguageServers::definitions`] does.
@@ -98,8 +100,8 @@ impl LanguageServers {
     /// Returns the new text of each file if the symbol gets the name `new_name`. Writes nothing.
     ///
     /// # Errors
-    /// Fails as [`LanguageServers::definitions`] does; also if the server finds the name impossible, or if files would
-    /// be made or moved.
+    /// Fails as [`LanguageServers::definitions`] does; also if the server rejects the name, or if files would be
+    /// created or moved.
     pub async fn rename(&self, at: &Occurrence, new_name: &str) -> Result<Vec<FileEdit>, LspError> {
         let method = "textDocument/rename";
         let found: Option<WorkspaceEdit> = self.ask_at_all(at, method, json!({"newName": new_name})).await?;
@@ -118,7 +120,7 @@ impl LanguageServers {
         Ok(edits.into_iter().filter(|edit| edit.before != edit.after).collect())
     }
 
-    /// The errors and warnings of a file as it lies on disk, and the server that found them.
+    /// The errors and warnings of a file on disk, and the name of the server that found them.
     ///
     /// # Errors
     /// Fails if no server answers.
@@ -134,7 +136,7 @@ impl LanguageServers {
         Ok((server.name(), own(&found, &server.workspace)))
     }
 
-    /// What a file defines, in its order.
+    /// The symbols that a file defines, in its order.
     ///
     /// # Errors
     /// Fails if no server answers.
@@ -154,7 +156,7 @@ impl LanguageServers {
         Ok(defined.collect())
     }
 
-    /// The server for `path`, and until when it may answer.
+    /// The server for `path`, and the deadline for its answer.
     async fn ready(&self, path: &Path) -> Result<(Arc<Server>, Instant), LspError> {
         let server = self.of(path).await?;
         let deadline = Instant::now() + server.settings.timeout.unwrap_or(TOOL_TIMEOUT);
@@ -162,7 +164,7 @@ impl LanguageServers {
         Ok((server, deadline))
     }
 
-    /// `answer`; where it is an error, a server that is broken is given up now, not with the next call.
+    /// Returns `answer`. After an error, gives up a broken server now instead of with the next call.
     async fn or_give_up<T>(&self, path: &Path, answer: Result<T, LspError>) -> Result<T, LspError> {
         if answer.is_err() {
             self.of(path).await?;
@@ -170,7 +172,7 @@ impl LanguageServers {
         answer
     }
 
-    /// Asks for `method` at a symbol, with `more` parameters.
+    /// Sends the request `method` for a symbol, with `more` parameters.
     async fn ask_at<T: DeserializeOwned>(
         &self,
         at: &Occurrence,
@@ -180,7 +182,8 @@ impl LanguageServers {
         self.ask_with(at, vec![at.path.clone()], method, more).await
     }
 
-    /// Asks again after the server has got all files with the word: it may not have read them yet.
+    /// Like [`Self::ask_at`], but opens all files with the word in the server before, because it may not have read them
+    /// yet.
     async fn ask_at_all<T: DeserializeOwned>(
         &self,
         at: &Occurrence,
@@ -198,7 +201,7 @@ impl LanguageServers {
         self.ask_with(at, searching.await.unwrap_or_default(), method, more).await
     }
 
-    /// Asks with the texts of `open`.
+    /// Sends the request with the files `open` opened.
     async fn ask_with<T: DeserializeOwned>(
         &self,
         at: &Occurrence,
@@ -218,8 +221,8 @@ impl LanguageServers {
         self.or_give_up(&at.path, answer).await
     }
 
-    /// The locations with their lines, each once. What lies outside the workspace is only named: a server may be made
-    /// to name anything.
+    /// The locations with the text of their lines, each once. Files outside the workspace are not read, because a
+    /// server may return arbitrary paths.
     async fn places(&self, locations: Vec<Location>) -> Vec<Place> {
         let workspace = self.workspace().to_owned();
         let reading = tokio::task::spawn_blocking(move || {

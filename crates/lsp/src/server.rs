@@ -1,4 +1,4 @@
-//! [`Server`]: a language server that runs.
+//! [`Server`]: a running language server.
 use crate::{
     connection::{Connection, write},
     documents::Documents,
@@ -30,10 +30,10 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long it may take to end by itself.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 const END_INTERVAL: Duration = Duration::from_millis(10);
-/// Answers that may be late one after the other before a server counts as broken.
+/// Maximum consecutive late answers before a server counts as broken.
 const MAX_SILENT: u32 = 3;
 
-/// A language server that runs. Dropped, it is ended with all its children.
+/// A running language server. Dropping it ends the server and all its children.
 pub(crate) struct Server {
     pub(crate) settings: LanguageServer,
     pub(crate) line: Arc<Line>,
@@ -41,7 +41,7 @@ pub(crate) struct Server {
     pub(crate) documents: tokio::sync::Mutex<Documents>,
     process: Mutex<Process>,
     words: Arc<Mutex<String>>,
-    /// Answers to requests, and diagnostics that it publishes by itself: a server may give one and not the other.
+    /// Late answers to requests, and late published diagnostics: a server may support one and not the other.
     pub(crate) answers: LateCount,
     pub(crate) diagnostics: LateCount,
     _tasks: JoinSet<()>,
@@ -49,12 +49,12 @@ pub(crate) struct Server {
     _folder: TempDir,
 }
 
-/// How often a server was too late since it was in time.
+/// Number of consecutive late answers of a server.
 #[derive(Default)]
 pub(crate) struct LateCount(AtomicU32);
 
 impl LateCount {
-    /// Counts what came, or did not come in time.
+    /// Counts an answer that was in time or late.
     pub(crate) fn count(&self, is_in_time: bool) {
         match is_in_time {
             true => self.0.store(0, Relaxed),
@@ -67,14 +67,14 @@ impl LateCount {
     }
 }
 
-/// The connection to a server, and how far it is.
+/// The connection to a server, and its phase.
 pub(crate) struct Line {
     pub(crate) connection: Connection,
     pub(crate) inbox: Inbox,
     phase: watch::Sender<Phase>,
 }
 
-/// How far a server is.
+/// The phase of a server.
 #[derive(Clone, Debug)]
 enum Phase {
     Starting,
@@ -92,7 +92,7 @@ struct Ended {
 }
 
 impl Server {
-    /// Starts `program`, and greets it meanwhile. Needs a tokio runtime.
+    /// Starts `program`, and initializes it in the background. Needs a tokio runtime.
     pub(crate) fn start(
         settings: LanguageServer,
         program: &Path,
@@ -133,7 +133,7 @@ impl Server {
         self.settings.name.clone()
     }
 
-    /// Waits until the server can be asked. Returns its capabilities.
+    /// Waits until the server is ready for requests. Returns its capabilities.
     ///
     /// # Errors
     /// Fails if it has ended, or is not ready before `deadline`.
@@ -154,7 +154,7 @@ impl Server {
         if loaded.await { Ok(capabilities) } else { Err(LspError::Loading { name: self.name() }) }
     }
 
-    /// Why the server is of no more use: it has ended, or does not answer. `None` as long as it is of use.
+    /// Why the server is broken: it has ended, or does not answer. `None` while it works.
     pub(crate) async fn fault(&self) -> Option<LspError> {
         let phase = self.line.phase.borrow().clone();
         if let Phase::Ended(ended) = phase {
@@ -164,8 +164,8 @@ impl Server {
         is_silent.then(|| LspError::Stuck { name: self.name() })
     }
 
-    /// Whether it could ever be asked: a program that ends before is a stand-in for a server that is not installed, as rustup
-    /// has them.
+    /// Whether the server was ever ready. A program that ends before may be a stand-in for a server that is not
+    /// installed, as with rustup.
     pub(crate) fn was_ready(&self) -> bool {
         match &*self.line.phase.borrow() {
             Phase::Starting => false,
@@ -188,7 +188,7 @@ impl Server {
         LspError::Ended { name: self.name(), said: format!("{}{status}{words}", ended.why) }
     }
 
-    /// Says goodbye and waits a moment for the end.
+    /// Sends `shutdown` and `exit`, and waits a moment for the end.
     pub(crate) async fn shut_down(&self) {
         let deadline = Instant::now() + END_TIMEOUT;
         if self.was_ready() && !self.line.connection.is_closed() {
@@ -203,7 +203,7 @@ impl Server {
 }
 
 impl Line {
-    /// The first request, and the notification that it was answered.
+    /// Sends `initialize`, and then `initialized`.
     async fn greet(&self, greeting: &Value, limit: Duration) {
         let (_, answer) = self.connection.request("initialize", greeting);
         match timeout(limit, answer).await {
@@ -218,7 +218,7 @@ impl Line {
                 });
             }
             Ok(Ok(Err(error))) => self.end(format!(": it refused to start: {}", error["message"])),
-            // What was read at last says more.
+            // The last output that was read is a better explanation.
             Ok(Err(_nothing_more)) => {}
             Err(_late) => self.end(format!(": it did not answer within {} s", limit.as_secs())),
         }

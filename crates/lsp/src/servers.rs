@@ -17,30 +17,31 @@ use std::{
 };
 use tokio::time::{Instant, timeout_at};
 
-/// How long a question or a reply waits for diagnostics, the start of the server included.
+/// How long a question to the user, or the end of a reply, waits for diagnostics, including the start of the server.
 const COMPARE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The timeout after a comparison that failed because the server was not ready.
 const NEXT_COMPARE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Files and folders that are looked at before a workspace counts as one without source files.
+/// Maximum files and folders that are searched before a workspace counts as one without source files.
 const MAX_LOOKED_AT: usize = 5_000;
 
-/// The servers of a session: each is started when a file of its language is first asked about. Dropped, all are ended.
+/// The servers of a session: each is started at the first request about a file of its language. Dropping this ends all
+/// servers.
 pub struct LanguageServers {
     settings: LspSettings,
     /// Running servers, by name and root.
     running: Mutex<HashMap<(String, PathBuf), Started>>,
-    /// Names of those that were too late because they were not ready.
+    /// Names of servers that were late because they were not ready.
     late: Mutex<HashSet<String>>,
-    /// What was asked last: a question and the end of its reply are often about the same.
+    /// The last comparison: a question to the user and the end of its reply often compare the same edits.
     last: Mutex<Option<(Vec<FileEdit>, DiagnosticsChange)>>,
 }
 
-/// A server, or why it did not start or was given up. It is not tried again.
+/// A server, or why it did not start or was given up. A failed server is not started again.
 type Started = Result<Arc<Server>, LspError>;
 
 impl LanguageServers {
-    /// Starts nothing.
+    /// Creates the servers without starting any.
     pub fn new(settings: LspSettings) -> Self {
         let (running, late, last) = Default::default();
         Self { settings, running, late, last }
@@ -83,7 +84,7 @@ impl LanguageServers {
     /// The server for `path`, which is absolute; started if it does not run yet.
     ///
     /// # Errors
-    /// Fails if none is installed, or the one that is does not work.
+    /// Fails if no server is installed, or the installed one does not work.
     pub(crate) async fn of(&self, path: &Path) -> Result<Arc<Server>, LspError> {
         let (row, program) = self.installed(path)?;
         let root = row.root_of(path, &self.settings.workspace);
@@ -152,7 +153,7 @@ impl LanguageServers {
                 if matches!(error, LspError::Loading { .. }) {
                     self.late.lock().insert(name);
                 }
-                // A server that has just ended is told of now, not with the next call.
+                // Reports a server that has just ended now instead of with the next call.
                 let _broken = self.of(&edits.first()?.path).await;
                 None
             }
@@ -163,7 +164,7 @@ impl LanguageServers {
 impl Diagnostics for LanguageServers {
     fn compare<'a>(&'a self, edits: &'a [FileEdit]) -> BoxFuture<'a, Option<DiagnosticsChange>> {
         Box::pin(async move {
-            // Once: another file may be another one by the next time.
+            // Used only once, because other files may have changed the next time.
             let last = self.last.lock().take();
             if let Some((_, known)) = last.filter(|(asked, _)| asked == edits) {
                 return Some(known);

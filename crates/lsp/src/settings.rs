@@ -1,4 +1,5 @@
-//! [`LanguageServer`]: a row of the table of servers, and [`LspSettings`], what all of them need.
+//! [`LanguageServer`]: the settings of a language server. [`LspSettings`]: the common settings of all servers of a
+//! session.
 use crate::program::find;
 use haft_core::Stage;
 use serde_json::{Value, json};
@@ -8,15 +9,15 @@ use std::{
     time::Duration,
 };
 
-/// A language server: what it is for, and how it is started.
+/// A language server: its languages, and how it is started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LanguageServer {
     /// Name of the server, for users and in `[lsp.NAME]`.
     pub name: String,
-    /// Files that it understands: the end of the name without the dot, and what LSP calls the language.
+    /// Files that it supports: the file extension without the dot, and the LSP identifier of the language.
     pub files: Vec<(String, String)>,
-    /// Files that mark the root of a project. The outermost folder of the workspace that holds one is the server's root, or else
-    /// the workspace.
+    /// Files that mark the root of a project. The outermost folder of the workspace that contains one of them is the
+    /// server's root; without one, the workspace is.
     pub markers: Vec<String>,
     /// The program: a name to look up in `PATH`, or an absolute path.
     pub command: String,
@@ -24,37 +25,37 @@ pub struct LanguageServer {
     pub arguments: Vec<String>,
     /// Environment variables in addition to those of commands.
     pub environment: Vec<(String, String)>,
-    /// `initializationOptions`, and what it is told when it asks for its configuration.
+    /// `initializationOptions`, and the server's configuration, returned when it asks for it.
     pub options: Value,
-    /// Whether it says when it has loaded the project (`experimental/serverStatus`); nothing is asked before.
+    /// Whether it reports when it has loaded the project (`experimental/serverStatus`); no request is sent before.
     pub says_when_ready: bool,
-    /// Maximum time for its start and for each answer, in place of those that Haft has.
+    /// Maximum time for its start and for each answer, in place of Haft's own timeouts.
     pub timeout: Option<Duration>,
-    /// Whether the user has named it, so that the user is told if it does not start.
+    /// Whether the user has configured it, so that the user is told if it does not start.
     pub is_own: bool,
 }
 
 impl LanguageServer {
-    /// Where its program lies: in a folder of the `PATH` of `environment`, or where its command says; `None` if it is not
-    /// installed. A program of the workspace does not count.
+    /// The path of its program: in a folder of the `PATH` of `environment`, or the command itself if it is an absolute
+    /// path; `None` if it is not installed. A program of the workspace does not count.
     pub fn program(&self, environment: &[(String, String)], workspace: &Path) -> Option<PathBuf> {
         find(&self.command, environment, workspace)
     }
 }
 
-/// What the servers of a session need.
+/// The settings of the servers of a session.
 pub struct LspSettings {
-    /// In the order in which they are tried: the first that is installed is used for a file.
+    /// The servers, in the order in which they are tried: the first installed one is used for a file.
     pub servers: Vec<LanguageServer>,
     /// The workspace: absolute, links followed.
     pub workspace: PathBuf,
     /// The environment of the servers: that of commands.
     pub environment: Arc<[(String, String)]>,
-    /// Says how commands are confined here. Without a confinement no server starts.
+    /// The stage, which determines how commands are confined. Without a confinement, no server starts.
     pub stage: Arc<dyn Stage>,
-    /// Where each server gets a folder for its `/tmp`; outside the workspace.
+    /// The folder in which each server gets a folder for its `/tmp`; outside the workspace.
     pub folder: PathBuf,
-    /// Is told once of each server that stops working.
+    /// Called once for each server that stops working.
     pub on_note: Arc<dyn Fn(String) + Send + Sync>,
 }
 
@@ -93,7 +94,7 @@ const C: &[(&str, &str)] = &[
     ("hxx", "cpp"),
 ];
 
-/// Servers that Haft knows. A new one is a row.
+/// The servers that Haft knows, one per row.
 pub static BUILT_IN: &[BuiltIn] = &[
     // rust-analyzer.github.io/book/configuration, 2026-11. Build scripts, procedural macros and `cargo check` would run
     // code of the project; and `cargo check` sees files on disk only.
@@ -157,7 +158,7 @@ pub static BUILT_IN: &[BuiltIn] = &[
         arguments: &["--stdio"],
         environment: &[],
         options: || {
-            // Without this, a second server answers from a single file while the first one loads the project.
+            // Without this option, a second server answers from a single file while the first one loads the project.
             json!({"disableAutomaticTypingAcquisition": true, "tsserver": {"useSyntaxServer": "never"}})
         },
         says_when_ready: false,
@@ -197,7 +198,7 @@ impl BuiltIn {
 }
 
 impl LanguageServer {
-    /// What LSP calls the language of the file; `None` if the server is not for it.
+    /// The LSP identifier of the file's language; `None` if the server does not support it.
     pub(crate) fn language_of(&self, path: &Path) -> Option<&str> {
         let ending = path.extension()?.to_str()?;
         self.files.iter().find(|(own, _)| own == ending).map(|(_, language)| language.as_str())

@@ -1,4 +1,4 @@
-//! [`prepared`]: the program of a server, confined; and what it is told first.
+//! [`prepared`]: prepares the confined program of a server. [`greeting`]: the parameters of its first request.
 use crate::{
     documents::address,
     error::LspError,
@@ -19,7 +19,7 @@ const MAX_LAST_WORDS: usize = 1_000;
 /// The program of a server, and the folder that is its `/tmp`.
 ///
 /// # Errors
-/// Fails if it cannot be confined: it would run code of the project with all rights of the user.
+/// Fails if it cannot be confined, because it would run code of the project with all rights of the user.
 pub(crate) fn prepared(
     settings: &LanguageServer,
     program: &Path,
@@ -79,7 +79,8 @@ fn environment(settings: &LanguageServer, session: &LspSettings) -> Arc<[(String
     rest.chain(own.iter().cloned()).collect::<Vec<_>>().into()
 }
 
-/// The parameters of `initialize`. The process of Haft is not named: the server could not see it, and would end.
+/// The parameters of `initialize`. They do not contain the process ID of Haft: the confined server could not see that
+/// process, and would end.
 pub(crate) fn greeting(settings: &LanguageServer, root: &Path) -> Value {
     let uri = address(root);
     let name = root.file_name().unwrap_or(root.as_os_str()).to_string_lossy();
@@ -113,7 +114,7 @@ pub(crate) fn greeting(settings: &LanguageServer, root: &Path) -> Value {
     })
 }
 
-/// Keeps the end of what is printed on standard error.
+/// Keeps the end of the output on standard error.
 pub(crate) async fn keep_words(mut errors: impl AsyncRead + Unpin, words: Arc<Mutex<String>>) {
     let mut buffer = [0; 4_096];
     while let Ok(count @ 1..) = errors.read(&mut buffer).await {

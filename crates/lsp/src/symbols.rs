@@ -5,11 +5,11 @@ use serde_json::json;
 use std::path::Path;
 use tokio::time::Instant;
 
-/// A symbol of a file, and how many others it is in.
+/// A symbol of a file, and the number of symbols that enclose it.
 pub(crate) struct Symbol {
     pub(crate) name: String,
     pub(crate) depth: usize,
-    /// All of it.
+    /// The range of the whole symbol.
     pub(crate) range: Range,
     /// The line of its name, counted from 0.
     pub(crate) line: u32,

@@ -1,18 +1,19 @@
-//! [`requests`] and [`diagnostics`]: diagnostics of typescript-language-server, in the words of the program behind it.
+//! [`requests`] and [`diagnostics`]: get diagnostics of typescript-language-server through requests to tsserver.
 //!
-//! It publishes diagnostics and cannot be asked for them as LSP has it; and it publishes nothing where a file without any gets
-//! none, so that waiting for it does not tell an answer from a late one. It hands requests on, though
-//! (github.com/typescript-language-server/typescript-language-server docs/configuration.md, *TSServer request*, 2026-11).
+//! typescript-language-server publishes diagnostics, but does not support LSP's request for them. It publishes nothing
+//! if a file without diagnostics still has none, so that a missing publication cannot be distinguished from a late one.
+//! It can, however, forward requests to tsserver (github.com/typescript-language-server/typescript-language-server
+//! docs/configuration.md, *TSServer request*, 2026-11).
 use lsp_types::{Diagnostic, DiagnosticSeverity, Position, Range};
 use serde_json::{Value, json};
 use std::path::Path;
 
 const COMMAND: &str = "typescript.tsserverRequest";
 
-/// Wrong syntax, then wrong types.
+/// The requests for syntax errors, then for type errors.
 const REQUESTS: [&str; 2] = ["syntacticDiagnosticsSync", "semanticDiagnosticsSync"];
 
-/// Whether a server with these capabilities hands requests on.
+/// Whether a server with these capabilities forwards requests to tsserver.
 pub(crate) fn is_behind(capabilities: &Value) -> bool {
     let commands = capabilities["executeCommandProvider"]["commands"].as_array();
     commands.is_some_and(|commands| commands.iter().any(|command| command == COMMAND))

@@ -3,22 +3,22 @@ use serde_json::Value;
 use std::io;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 
-/// Bytes of a message; a server that says more is broken.
+/// Maximum bytes of a message; a server that sends more is broken.
 const MAX_MESSAGE: u64 = 64 << 20;
 
-/// Bytes of all headers of a message.
+/// Maximum bytes of all headers of a message.
 const MAX_HEADERS: u64 = 8 << 10;
 
 /// Reads one message; `None` at the end of the stream.
 ///
 /// # Errors
-/// Fails if the bytes are no message, or one that is too long. The stream cannot be read any further then.
+/// Fails if the bytes are not a valid message, or the message is too long. The stream cannot be read any further then.
 pub(crate) async fn read(stream: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Value>> {
     let Some(length) = length(stream).await? else { return Ok(None) };
     if length > MAX_MESSAGE {
         return Err(broken(&format!("a message of {length} bytes")));
     }
-    // Not reserved at once: a length is only a claim.
+    // Not allocated in advance, because the length is untrusted.
     let mut body = Vec::new();
     stream.take(length).read_to_end(&mut body).await?;
     if (body.len() as u64) < length {
@@ -27,7 +27,7 @@ pub(crate) async fn read(stream: &mut (impl AsyncBufRead + Unpin)) -> io::Result
     serde_json::from_slice(&body).map(Some).map_err(|error| broken(&format!("no JSON: {error}")))
 }
 
-/// The length that the headers of the next message say.
+/// The length in the headers of the next message.
 async fn length(stream: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<u64>> {
     let mut headers = stream.take(MAX_HEADERS);
     let (mut length, mut line) = (None, Vec::new());

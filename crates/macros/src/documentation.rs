@@ -1,8 +1,8 @@
-//! What a doc comment says of a function and of its parameters.
+//! [`Documentation`]: parses the doc comment of a function and its parameters.
 use std::collections::HashMap;
 use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 
-/// A doc comment taken apart.
+/// A parsed doc comment.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Documentation {
     /// The first line; empty if there is none.
@@ -33,7 +33,7 @@ impl Documentation {
     pub(crate) fn read(lines: &[String], names: &[String]) -> Self {
         let mut lines = lines.iter().map(|line| line.trim()).skip_while(|line| line.is_empty());
         let first_line = lines.clone().next().unwrap_or_default();
-        // A comment may begin with its section: then there is no description.
+        // If the comment begins with a section, there is no description.
         let first_line = if section(first_line).is_some() { "" } else { first_line }.to_owned();
         let mut parameters = HashMap::<String, String>::new();
         let mut inside = false;

@@ -1,9 +1,10 @@
-//! [`Mcp`]: the tools of MCP servers: programs and services of other people (MCP: Model Context Protocol), over the
+//! [`Mcp`]: the tools of MCP servers: programs and services of third parties (MCP: Model Context Protocol), over the
 //! official SDK.
 //!
 //! Servers are data ([`McpServer`]). None is started before a session's first round asks for tools; one that dies is
-//! started again with the next call. The effects of its tools are unknown: each is a command to the policy, unless the person
-//! trusts what the server says of them. A server is told where the workspace or other folders lie, and nothing else of the conversation.
+//! started again with the next call. The effects of its tools are unknown: each is a command to the policy, unless the
+//! user trusts the server's hints about them. A server is told the paths of the workspace or other folders, and nothing
+//! else of the conversation.
 
 mod calls;
 mod completion;
@@ -40,7 +41,7 @@ use rmcp::model::Tool;
 use server::Server;
 use std::{collections::HashSet, sync::Arc};
 
-/// The tools of all servers. Dropped, it ends the programs that it started.
+/// The tools of all servers. Dropping it ends the programs that it started.
 pub struct Mcp {
     servers: Vec<Arc<Server>>,
     budget: usize,
@@ -51,12 +52,12 @@ pub struct Mcp {
 struct State {
     lists: Vec<Arc<[Tool]>>,
     listing: Listing,
-    /// Sessions that have asked before.
+    /// Sessions that have asked for tools before.
     sessions: HashSet<SessionId>,
 }
 
 impl Mcp {
-    /// Starts nothing.
+    /// Creates the servers without starting any.
     pub fn new(settings: McpSettings) -> Self {
         let McpSettings { servers, workspace, environment, budget, on_note } = settings;
         let server =
@@ -69,8 +70,8 @@ impl Mcp {
 }
 
 impl Mcp {
-    /// What a person can type of the servers: `/SERVER:PROMPT ARGUMENTS` for each prompt, and `@SERVER:URI` for each resource.
-    /// Servers that do not answer are left out.
+    /// Texts about the servers that the user can type: `/SERVER:PROMPT ARGUMENTS` for each prompt, and `@SERVER:URI`
+    /// for each resource. Servers that do not answer are left out.
     pub async fn mentions(&self) -> Vec<String> {
         let all = join_all(self.servers.iter().map(|server| mentions::of(server))).await;
         all.into_iter().flatten().collect()
@@ -78,7 +79,7 @@ impl Mcp {
 }
 
 impl ToolSource for Mcp {
-    /// A server that could not be started is tried again for the next session.
+    /// The tools for a session. A server that could not be started is tried again for the next session.
     fn tools<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, Arc<Registry>> {
         Box::pin(async move {
             let is_new = !self.state.lock().sessions.contains(session);

@@ -1,9 +1,9 @@
-//! [`HaftServer`]: Haft for other programs, over MCP (Model Context Protocol): agents as tools, and Haft's own tools by
-//! choice.
+//! [`HaftServer`]: serves Haft to other programs over MCP (Model Context Protocol): agents as tools, and optionally
+//! Haft's own tools.
 //!
-//! A call is a turn in a session of its own, so it is journaled and can be undone like any other. What happens is told
-//! as progress, a cancelled call is interrupted, and what needs a person is asked through the client (elicitation);
-//! if the client cannot ask, the policy's question is answered with no.
+//! A call is a turn in its own session, so it is journaled and can be undone like any other. Events are sent as
+//! progress, a cancelled call is interrupted, and questions to the user are asked through the client (elicitation); if
+//! the client cannot ask, approvals are refused.
 
 mod agent;
 mod client;
@@ -29,22 +29,22 @@ use rmcp::{
 };
 use std::{borrow::Cow, sync::Arc};
 
-/// Something that a client may call.
+/// A tool that the server offers.
 pub trait Offer: Send + Sync {
-    /// How it presents itself. The name is different from all others.
+    /// The definition of the tool, with a unique name.
     fn tool(&self) -> Tool;
-    /// Does it. What goes wrong is a result that says so. Dropped where the client is gone.
+    /// Runs a call. Errors are results with an error. The future is dropped if the client disconnects.
     fn call<'a>(&'a self, arguments: JsonObject, client: &'a Client) -> BoxFuture<'a, CallToolResult>;
 }
 
-/// A server of what it is made of. Cheap to clone.
+/// A server with these offers. Cheap to clone.
 #[derive(Clone)]
 pub struct HaftServer {
     offers: Arc<[Arc<dyn Offer>]>,
 }
 
 impl HaftServer {
-    /// Offers these, in this order.
+    /// Creates a server with these offers, in this order.
     pub fn new(offers: impl IntoIterator<Item = Arc<dyn Offer>>) -> Self {
         Self { offers: offers.into_iter().collect() }
     }
@@ -60,7 +60,7 @@ impl ServerHandler for HaftServer {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build()).with_server_info(own)
     }
 
-    /// Since 2026-07-28 a server cannot ask in the middle of a call, and ours must.
+    /// Since 2026-07-28, a server cannot ask during a call, which Haft's server must do.
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         Cow::Borrowed(ProtocolVersion::known_up_to(&ProtocolVersion::LATEST_WITH_INITIALIZE))
     }

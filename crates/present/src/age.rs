@@ -1,7 +1,8 @@
-//! [`age`]: says how long ago something was.
+//! [`age`]: formats how long ago something was.
 use std::time::SystemTime;
 
-/// How long ago `then` was, in one unit: `now`, `5 min`, `3 h`, `2 d`. In milliseconds since 1970-01-01 UTC.
+/// Formats how long ago `then` was, in one unit: `now`, `5 min`, `3 h`, `2 d`. `then` is in milliseconds since
+/// 1970-01-01 UTC.
 pub fn age(then: u64) -> String {
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis();
     between(then, u64::try_from(now).unwrap_or(u64::MAX))

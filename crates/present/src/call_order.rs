@@ -1,8 +1,9 @@
-//! [`CallOrder`]: puts the lines about calls in the order in which a reply makes them, in whatever order they end.
+//! [`CallOrder`]: puts the lines about calls in the order of the calls in the reply, whatever the order in which they
+//! end.
 use haft_core::{CallId, ToolCall};
 use std::collections::VecDeque;
 
-/// The calls of the last reply that were not shown yet, the first one first.
+/// The calls of the last reply that were not shown yet, in order.
 #[derive(Debug)]
 pub struct CallOrder<T>(VecDeque<(CallId, Option<T>)>);
 
@@ -13,14 +14,14 @@ impl<T> Default for CallOrder<T> {
 }
 
 impl<T> CallOrder<T> {
-    /// A reply makes these calls. Returns what was held back until now.
+    /// Notes the calls of a reply. Returns what was held back so far.
     pub fn asked<'a>(&mut self, calls: impl IntoIterator<Item = &'a ToolCall>) -> Vec<T> {
         let rest = self.rest();
         self.0 = calls.into_iter().map(|call| (call.id.clone(), None)).collect();
         rest
     }
 
-    /// A call has ended. Returns what can be shown now: nothing as long as an earlier one runs.
+    /// Notes the end of a call. Returns what can be shown: nothing as long as an earlier call runs.
     pub fn ended(&mut self, call: &CallId, told: T) -> Vec<T> {
         match self.0.iter_mut().find(|(id, told)| id == call && told.is_none()) {
             None => return vec![told],

@@ -1,20 +1,20 @@
-//! [`Filling`]: what fills the model's window.
+//! [`Filling`]: the contents of the model's context window.
 use haft_core::{Entry, Message, Transcript, tokens};
 use haft_engine::{PrefixSize, Setup};
 use std::sync::Arc;
 
-/// A window and its parts, in tokens. All but the sum are estimates.
+/// A context window and its parts, in tokens. All values but the sum are estimates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filling {
-    /// What each part takes, in the order of a request.
+    /// The size of each part, in the order of a request.
     pub parts: [(&'static str, u64); 5],
     /// The model's window, in tokens; `None` if unknown.
     pub window: Option<u64>,
 }
 
 impl Filling {
-    /// Counts the context of the conversation in `entries` with `agent`. `counted`: the tokens that the provider
-    /// counted last, or 0.
+    /// Counts the context of the conversation in `entries` with `agent`. `counted`: the provider's last count in
+    /// tokens, or 0.
     pub fn of(setup: &Setup, agent: &str, entries: &[Arc<Entry>], counted: u64) -> Self {
         let PrefixSize { system, notes, tools } = PrefixSize::of(setup, agent).unwrap_or_default();
         let transcript = Transcript::replay(entries);
@@ -37,12 +37,12 @@ impl Filling {
         self.parts.iter().map(|(_, size)| size).sum()
     }
 
-    /// What is left of the window.
+    /// The free part of the window.
     pub fn free(&self) -> Option<u64> {
         self.window.map(|window| window.saturating_sub(self.used()))
     }
 
-    /// How many of `cells` each part takes; what there is of it takes one at least.
+    /// The number of `cells` for each part; a part that is not empty gets at least one.
     pub fn cells(&self, cells: usize) -> [usize; 5] {
         let whole = self.window.unwrap_or(self.used()).max(self.used()).max(1);
         self.parts.map(|(_, size)| match size {

@@ -1,4 +1,4 @@
-//! [`of_changes`]: shows what changes would do to files, as text for people.
+//! [`of_changes`]: formats what changes would do to files, as text for users.
 use crate::safe;
 use haft_core::{Attributes, Change, ChangeKind, FileKind, FileState, policy::is_git_data};
 use haft_engine::Recorded;
@@ -8,13 +8,13 @@ use std::{
     path::Path,
 };
 
-/// A diff of more lines than this is cut.
+/// Maximum lines of a diff; a longer one is cut.
 const MAX_DIFF_LINES: usize = 200;
-/// A longer content is not shown by its lines.
+/// Maximum size of a content in bytes; the lines of a longer one are not shown.
 const MAX_BYTES: usize = 8 << 20;
-/// The text in place of the lines of other contents.
+/// Shown in place of a content that is not text.
 pub(crate) const NO_TEXT: &str = "not text";
-/// A longer content with a zero byte in it is not text.
+/// Maximum size in bytes of a text with zero bytes; a longer content with one is not text.
 const MAX_BYTES_WITH_ZEROS: usize = 8_000;
 
 /// A unified diff of all `changes`, with contents from the session's blobs.
@@ -31,8 +31,8 @@ pub fn of_all(session: &dyn Recorded, changes: &[Change]) -> String {
     files.chain(shown.git.as_deref().map(git_line)).collect()
 }
 
-/// For a front-end that shows texts itself: what [`of_all`] says in words, and the changes whose texts before and after
-/// the front-end shows.
+/// For a front-end that shows texts itself: the output of [`of_all`] without the texts, and the changes whose texts the
+/// front-end shows, before and after.
 pub fn in_words_and_texts<'a>(
     session: &dyn Recorded,
     changes: &'a [Change],
@@ -48,18 +48,18 @@ pub fn in_words_and_texts<'a>(
     (words, texts)
 }
 
-/// What people look at of changes.
+/// What is shown of changes.
 pub struct Shown<'a> {
-    /// The changes, deletions first, so that nothing hides them.
+    /// The changes, deletions first, so that they are not overlooked.
     pub changes: Vec<&'a Change>,
-    /// What git wrote as its own data, in one line.
+    /// A summary of changes to Git's own data, in one line.
     pub git: Option<String>,
-    /// Moved files: the other path of each file that was moved without a change of its content.
+    /// The other path of each file that was moved without a change of its content.
     moves: HashMap<&'a Path, &'a Path>,
 }
 
 impl<'a> Shown<'a> {
-    /// Finds the moves among these changes.
+    /// Finds the moved files among these changes.
     pub fn of(changes: &'a [Change]) -> Self {
         let (data, mut changes): (Vec<_>, Vec<_>) = changes.iter().partition(|change| is_git_data(change));
         changes.sort_by_key(|change| !takes_away(change));
@@ -72,7 +72,7 @@ impl<'a> Shown<'a> {
         Self { changes, git, moves }
     }
 
-    /// Where a file goes or comes from, in a few words, if it is moved with the same content.
+    /// The destination or origin of a file in a few words, if it is moved with the same content.
     pub(crate) fn moved(&self, change: &Change) -> Option<String> {
         let other = safe::visible_line(&self.moves.get(change.path.as_path())?.to_string_lossy());
         Some(match change.kind() {
@@ -82,7 +82,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Pairs each file that is removed with one that is created and has the same content.
+/// Pairs each removed file with a created one that has the same content.
 fn moves<'a>(changes: &[&'a Change]) -> HashMap<&'a Path, &'a Path> {
     let empty = FileState::folder(0).hash;
     let content = |state: &'a Option<FileState>| {
@@ -107,14 +107,14 @@ fn git_line(what: &str) -> String {
     format!("~ .git ({what})\n")
 }
 
-/// Whether something is gone afterwards, for example because a file replaces a folder.
+/// Whether the change removes something, for example because a file replaces a folder.
 fn takes_away(change: &Change) -> bool {
     let kind = |state: &Option<FileState>| state.as_ref().map(FileState::kind);
     change.kind() == ChangeKind::Deleted
         || change.before.is_some() && kind(&change.before) != kind(&change.after)
 }
 
-/// What becomes of a folder or a link, in a few words; `None` for files.
+/// The change of a folder or a link, in a few words; `None` for files.
 pub(crate) fn in_words(session: &dyn Recorded, change: &Change) -> Option<String> {
     let what = |state: &Option<FileState>| {
         let state = state.as_ref()?;
@@ -143,7 +143,7 @@ pub(crate) fn in_words(session: &dyn Recorded, change: &Change) -> Option<String
     }
 }
 
-/// A folder in words, with its permission bits if others may write in it or it is setuid, setgid or sticky.
+/// Describes a folder, with its permission bits if others may write to it or it is setuid, setgid or sticky.
 fn folder(state: &FileState) -> String {
     match state.permissions() {
         mode if mode & 0o7002 == 0 => "folder".to_owned(),
@@ -151,7 +151,7 @@ fn folder(state: &FileState) -> String {
     }
 }
 
-/// Only secrets are hidden (see [`safe::visible_lines`]).
+/// The whole diff of a change, with secrets hidden. Otherwise nothing is hidden (see [`safe::visible_lines`]).
 fn whole(session: &dyn Recorded, change: &Change, shown: &Shown<'_>) -> String {
     session.secrets().hide_in_diff(&exact(session, change, shown))
 }
@@ -165,7 +165,7 @@ fn exact(session: &dyn Recorded, change: &Change, shown: &Shown<'_>) -> String {
     words + &safe::visible_lines(&unified)
 }
 
-/// A change in words, and its texts before and after where a diff of them shows the rest.
+/// A change in words, and its texts before and after if their diff shows the rest.
 fn in_parts(
     session: &dyn Recorded,
     change: &Change,
@@ -188,8 +188,8 @@ fn in_parts(
     }
 }
 
-/// What changes, apart from the content, of something that is there afterwards: its permission bits, where there was
-/// nothing before those that others may not have, and its attributes.
+/// Changed properties apart from the content: the permission bits, for a new file only if they are more than read and
+/// write, and the attributes. `None` for a removed file.
 pub(crate) fn properties(change: &Change) -> Option<String> {
     let after = change.after.as_ref()?;
     let mode = match change.before.as_ref().map(FileState::permissions) {
@@ -214,12 +214,12 @@ fn attributes(before: Option<&FileState>, after: &FileState) -> Vec<String> {
     set.chain(removed.map(|name| format!("attribute {} removed", safe::visible_line(name)))).collect()
 }
 
-/// Before and after; `None` if one of them is not text, or too long to be read by a person.
+/// The contents before and after; `None` if one of them is not text, or too long to read.
 pub(crate) fn contents(session: &dyn Recorded, change: &Change) -> Option<(String, String)> {
     Some((content(session, &change.before)?, content(session, &change.after)?))
 }
 
-/// Instead of lines.
+/// The line that replaces the diff if a content is not text.
 pub(crate) fn not_text(session: &dyn Recorded, change: &Change) -> String {
     let shown = change.after.as_ref().or(change.before.as_ref());
     let size = shown.and_then(|state| session.content(&state.hash).ok());
@@ -237,9 +237,9 @@ fn content(session: &dyn Recorded, state: &Option<FileState>) -> Option<String> 
     }
 }
 
-/// The text that a person can read; `None` for other contents.
+/// The content as text; `None` for other contents.
 pub(crate) fn text(content: Vec<u8>) -> Option<String> {
-    // Zero bytes are text to UTF-8, and a disk image has millions of them. A script may have one.
+    // Zero bytes are valid UTF-8, and a disk image has millions of them. A script may contain a few.
     let is_binary = content.len() > MAX_BYTES_WITH_ZEROS && content.contains(&0);
     (content.len() <= MAX_BYTES && !is_binary).then(|| String::from_utf8(content).ok())?
 }
@@ -253,7 +253,7 @@ fn clipped(diff: &str) -> String {
     }
 }
 
-/// In one character: `+` created, `~` modified, `-` deleted.
+/// The kind as one character: `+` created, `~` modified, `-` deleted.
 pub fn sign(kind: ChangeKind) -> char {
     match kind {
         ChangeKind::Created => '+',

@@ -1,22 +1,22 @@
 //! [`Exit`]: the exit code of a program that ran a turn.
 use haft_core::Outcome;
 
-/// How a program that ran a turn exits.
+/// The exit code of a program that ran a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
     /// The turn ended by itself.
     Success = 0,
-    /// The model could not be asked, or the journal not be written.
+    /// The model could not be reached, or the journal could not be written.
     Failed = 1,
     /// Wrong usage or configuration; nothing was started.
     Usage = 2,
     /// Stopped by a limit.
     Limit = 3,
-    /// An effect needed an approval, and no person could be asked.
+    /// A call needed an approval, and no user could be asked.
     Refused = 4,
-    /// The reply claims what the journal does not show, it does not match the schema that was asked for,
-    /// or the goal is not reached.
+    /// The reply claims what the journal does not show, it does not match the requested schema, or the goal was not
+    /// reached.
     Unproven = 5,
     /// Interrupted by SIGINT, SIGTERM or SIGHUP.
     Interrupted = 130,

@@ -1,4 +1,4 @@
-//! [`FileDiff`]: what a change does to one file, line by line, for a front-end that draws it itself.
+//! [`FileDiff`]: the diff of one file, line by line, for a front-end that draws it itself.
 use crate::{
     diff::{self, Shown},
     safe,
@@ -7,29 +7,29 @@ use haft_core::{Change, ChangeKind, Secrets, accepted::CONTEXT_LINES};
 use haft_engine::Recorded;
 use similar::{ChangeTag, InlineChange, TextDiff};
 
-/// What a change does to one file. Only secrets are hidden in its texts (see [`safe::visible_lines`]).
+/// The diff of one file. In its texts, only secrets are hidden (see [`safe::visible_lines`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileDiff {
-    /// Relative to the workspace where it lies inside.
+    /// Path, relative to the workspace if the file is inside it.
     pub path: String,
-    /// What becomes of the file.
+    /// Whether the file is created, modified or deleted.
     pub kind: ChangeKind,
-    /// What becomes of its permission bits and its attributes, where that is worth a word.
+    /// Changes of its permission bits and its attributes that are worth showing.
     pub properties: Option<String>,
-    /// Why there are no lines.
+    /// The reason if there are no lines.
     pub note: Option<String>,
-    /// Neighboring lines, in groups.
+    /// Groups of adjacent lines.
     pub hunks: Vec<Vec<DiffLine>>,
 }
 
-/// A line of a file, before the change, after it, or both. Without a number it is a word about the line above.
+/// A line of a file, before the change, after it, or both. Without a number, it is a note about the line above.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiffLine {
     /// Number of the line before the change, counted from 1.
     pub old: Option<usize>,
     /// Number of the line after the change.
     pub new: Option<usize>,
-    /// Text of the line in parts; true for those that differ from the line that it replaces.
+    /// Parts of the line's text; `true` for a part that differs from the line that it replaces.
     pub parts: Vec<(bool, String)>,
 }
 
@@ -49,7 +49,7 @@ impl FileDiff {
         files.map(|file| if secrets.is_empty() { file } else { file.without(&secrets) }).collect()
     }
 
-    /// What the file of `change` is called in [`Self::path`].
+    /// The name of the file of `change` in [`Self::path`].
     pub fn name_of(change: &Change) -> String {
         safe::visible_line(&change.path.to_string_lossy())
     }
@@ -74,7 +74,7 @@ impl FileDiff {
         Self { path, kind, properties, note, hunks }
     }
 
-    /// Hides secrets. The lines that have one stay.
+    /// Hides secrets. Lines that contain one are kept.
     fn without(self, secrets: &Secrets) -> Self {
         let hide = |text: String| secrets.hide(&text).into_owned();
         let line = |line: DiffLine| match line.text() {
@@ -85,19 +85,19 @@ impl FileDiff {
         Self { path: hide(self.path), note: self.note.map(hide), hunks, ..self }
     }
 
-    /// All its lines.
+    /// All lines.
     pub fn lines(&self) -> impl Iterator<Item = &DiffLine> {
         self.hunks.iter().flatten()
     }
 }
 
 impl DiffLine {
-    /// It is there after the change only.
+    /// Whether the line exists only after the change.
     pub fn is_added(&self) -> bool {
         self.old.is_none() && self.new.is_some()
     }
 
-    /// It was there before the change only.
+    /// Whether the line existed only before the change.
     pub fn is_removed(&self) -> bool {
         self.old.is_some() && self.new.is_none()
     }
@@ -108,7 +108,7 @@ impl DiffLine {
     }
 }
 
-/// What differs between two texts, in groups of neighboring lines.
+/// The differences of two texts, in groups of adjacent lines.
 pub fn hunks(before: &str, after: &str) -> Vec<Vec<DiffLine>> {
     let diff = TextDiff::from_lines(before, after);
     let lines = |ops: &Vec<similar::DiffOp>| {
@@ -117,7 +117,7 @@ pub fn hunks(before: &str, after: &str) -> Vec<Vec<DiffLine>> {
     diff.grouped_ops(CONTEXT_LINES).iter().map(lines).collect()
 }
 
-/// The line, and a word about a line break that its file lacks.
+/// The line, followed by a note if the line break at the end of its file is missing.
 fn line(change: &InlineChange<'_, str>) -> Vec<DiffLine> {
     let number = |index: Option<usize>| index.map(|index| index + 1);
     let (old, new) = match change.tag() {
@@ -129,7 +129,7 @@ fn line(change: &InlineChange<'_, str>) -> Vec<DiffLine> {
         .iter_strings_lossy()
         .map(|(is_other, text)| (is_other, safe::visible_lines(text.strip_suffix('\n').unwrap_or(&text))));
     let parts: Vec<_> = parts.filter(|(_, text)| !text.is_empty()).collect();
-    // A line that differs as a whole needs no mark in it.
+    // If the whole line differs, no part of it is marked.
     let is_other = parts.iter().all(|(is_other, _)| *is_other);
     let parts = parts.into_iter().map(|(other, text)| (other && !is_other, text)).collect();
     let mut lines = vec![DiffLine { old, new, parts }];

@@ -1,4 +1,4 @@
-//! [`GoalCommand`]: what a person types of a goal: `"TEXT" --attempts N --proof CHECK`, `clear`, or nothing.
+//! [`GoalCommand`]: parses the text after `/goal`: `"TEXT" --attempts N --proof CHECK`, `clear`, or nothing.
 use haft_core::{Goal, MAX_ATTEMPTS, OpenGoal};
 use haft_engine::{Session, Setup};
 use serde_json::json;
@@ -6,35 +6,35 @@ use serde_json::json;
 /// The check that runs the tests of the project.
 pub const TEST_CHECK: &str = "test";
 
-/// What a person wants of the goal of a session.
+/// What to do with the goal of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GoalCommand {
     /// Show the goal.
     Show,
-    /// Give up the goal.
+    /// Clear the goal.
     Clear,
     /// Set the goal.
     Set {
-        /// What is to be reached.
+        /// The text of the goal.
         text: String,
         /// A command line, or [`TEST_CHECK`]; `None` for the check of the configuration.
         check: Option<String>,
-        /// [`Goal::attempts`]
+        /// See [`Goal::attempts`].
         attempts: Option<u8>,
-        /// [`Goal::choose`]
+        /// See [`Goal::choose`].
         choose: bool,
     },
 }
 
-/// The text in front of the check.
+/// The option before the check.
 const PROOF: &str = "--proof";
-/// The text in front of the number of attempts, before the check.
+/// The option before the number of attempts.
 const ATTEMPTS: &str = "--attempts";
-/// The text behind that number if a person chooses.
+/// The option after that number with which the user chooses an attempt.
 const CHOOSE: &str = "--choose";
 
 impl GoalCommand {
-    /// Reads the text behind `/goal`. An error says what is wrong with it.
+    /// Parses the text after `/goal`. The error says what is wrong with it.
     pub fn parse(said: &str) -> Result<Self, String> {
         let (text, check) = match said.split_once(PROOF) {
             Some((text, check)) => match unquoted(check) {
@@ -81,7 +81,7 @@ fn attempts(number: &str) -> Result<u8, String> {
     read.ok_or(format!("`{ATTEMPTS}` takes a number from 2 to {MAX_ATTEMPTS}, not `{number}`"))
 }
 
-/// Without quotes around it.
+/// The text without surrounding quotes.
 fn unquoted(text: &str) -> String {
     let text = text.trim();
     let inner = ['"', '\''].into_iter().find_map(|quote| {
@@ -90,8 +90,8 @@ fn unquoted(text: &str) -> String {
     inner.unwrap_or(text).trim().to_owned()
 }
 
-/// A goal with the check that a person typed, otherwise with the one that they configured, otherwise with the tests of
-/// the project. It runs unasked. [`TEST_CHECK`] stands for the tests, anything else is a command line.
+/// A goal with the check that the user typed, otherwise with the configured one, otherwise with the project's tests.
+/// The check runs without approval. [`TEST_CHECK`] stands for the tests, anything else is a command line.
 pub fn with_check(text: impl Into<String>, check: Option<String>, configured: Option<&str>) -> Goal {
     let check = check.or(configured.map(str::to_owned)).unwrap_or_else(|| TEST_CHECK.to_owned());
     let (tool, arguments) = match check.as_str() {
@@ -110,7 +110,7 @@ pub fn with_check(text: impl Into<String>, check: Option<String>, configured: Op
     }
 }
 
-/// The goal that a person set in `session`. An error says why it cannot be one.
+/// The goal that the user set in `session`. The error says why it is invalid.
 pub fn set(
     text: impl Into<String>,
     check: Option<String>,

@@ -1,4 +1,4 @@
-//! [`Host`]: what front-ends that open sessions need of the program around them.
+//! [`Host`]: what front-ends that open sessions need from the program.
 use futures::{FutureExt, future::BoxFuture};
 use haft_core::{Entry, Mode, Part};
 use haft_engine::{Engine, Session, Stages, Summary};
@@ -8,9 +8,10 @@ use std::{
     sync::Arc,
 };
 
-/// Makes engines, and knows what a workspace brings. `haft-app` has the one that the binary uses.
+/// Creates engines, and knows the prompts, files and servers of a workspace. The binary uses the implementation of
+/// `haft-app`.
 pub trait Host: Send + Sync {
-    /// Makes the engine for sessions like this.
+    /// Creates the engine for the requested sessions.
     fn engine(&self, request: EngineRequest) -> BoxFuture<'_, Result<Engine, Problem>>;
 
     /// The agent that new sessions use.
@@ -18,142 +19,143 @@ pub trait Host: Send + Sync {
         "haft".to_owned()
     }
 
-    /// The prompts that the user and the project keep in files.
+    /// The prompts in files of the user and of the project.
     fn prompts(&self, _workspace: &Path) -> Vec<SavedPrompt> {
         Vec::new()
     }
 
-    /// The files of a workspace that a person may name as `@NAME`, relative to it, in the order of their names.
+    /// The files of a workspace that a prompt may name as `@NAME`: relative paths, sorted by name.
     fn files(&self, _workspace: &Path) -> Vec<String> {
         Vec::new()
     }
 
-    /// What a prompt stands for that begins with `/`: the text of a saved prompt, or itself. `listed_by` is the command that
-    /// lists saved prompts here; a problem names it.
+    /// Expands a prompt that begins with `/`: to the text of a saved prompt, or to itself. `listed_by`: the front-end's
+    /// command that lists saved prompts; a problem names it.
     fn expand(&self, _workspace: &Path, prompt: &str, _listed_by: &str) -> Result<ExpandedPrompt, Problem> {
         Ok(ExpandedPrompt { prompt: prompt.to_owned(), ..ExpandedPrompt::default() })
     }
 
-    /// Opens a session for a person who switches between them.
+    /// Opens a session, for a front-end that switches between sessions.
     fn open(&self, _request: OpenRequest) -> BoxFuture<'_, Result<Conversation, Problem>> {
         async { Err(Problem::usage("no other session can be opened here")) }.boxed()
     }
 
-    /// The models that a person may choose, as `PROVIDER/MODEL`, each with a few words about it.
+    /// The models to choose from, as `PROVIDER/MODEL`, each with a short description.
     fn models(&self) -> Vec<(String, String)> {
         Vec::new()
     }
 
-    /// Like [`Self::models`], with all models of providers whose key is known and of servers on this machine, once they
+    /// Like [`Self::models`], with all models of providers with a known key and of servers on this machine, once they
     /// have answered.
     fn live_models(&self) -> BoxFuture<'_, Vec<(String, String)>> {
         async { self.models() }.boxed()
     }
 
-    /// The levels of reasoning effort that a model takes, from the least to the most; empty if it takes none.
+    /// The levels of reasoning effort of a model, lowest first; empty if it has none.
     fn efforts(&self, _model: &str) -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// Starts each MCP server that the user has set up.
+    /// Starts each MCP server that the user has configured.
     fn servers<'a>(&'a self, _workspace: &Path) -> BoxFuture<'a, Vec<TriedServer>> {
         async { Vec::new() }.boxed()
     }
 
-    /// A PDF for a prompt to a model that takes documents.
+    /// Reads a PDF for a prompt to a model that accepts documents.
     fn document<'a>(&'a self, _file: &Path) -> BoxFuture<'a, Result<Part, Problem>> {
         async { Err(Problem::usage("PDFs cannot be attached here")) }.boxed()
     }
 
-    /// A session as Markdown.
+    /// Formats a session as Markdown.
     fn markdown(&self, _entries: &[Arc<Entry>]) -> String {
         String::new()
     }
 
-    /// The sessions that another machine keeps, if conversations are with those; `None` if they lie on this one.
+    /// The sessions of another machine, if conversations take place there; `None` if they are on this one.
     fn remote(&self) -> Option<Arc<dyn RemoteSessions>> {
         None
     }
 
-    /// Tells the person who runs the program something.
+    /// Shows a note to the user who runs the program.
     fn note(&self, _note: String) {}
 }
 
-/// Sessions that another machine keeps: what a person does with them beside talking.
+/// Sessions on another machine: the operations on them other than conversations.
 pub trait RemoteSessions: Send + Sync {
-    /// Lists them, the newest first.
+    /// Lists the sessions, newest first.
     fn list(&self) -> BoxFuture<'_, Result<Vec<Summary>, Problem>>;
 
     /// Copies a session, and returns the ID of the copy.
     fn fork<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<String, Problem>>;
 
-    /// Gives a session a name.
+    /// Renames a session.
     fn rename<'a>(&'a self, id: &'a str, name: &'a str) -> BoxFuture<'a, Result<(), Problem>>;
 }
 
-/// Which sessions an engine is for. What is left out is as the program was started.
+/// The sessions for which an engine is requested. Fields that are `None` use the program's defaults.
 #[derive(Default)]
 pub struct EngineRequest {
     /// The directory to work in.
     pub workspace: Option<PathBuf>,
     /// The model, as `PROVIDER/MODEL`.
     pub model: Option<String>,
-    /// The profile, by its name.
+    /// Name of the profile.
     pub profile: Option<String>,
-    /// The reasoning effort, if the model takes it.
+    /// The reasoning effort, if the model supports it.
     pub effort: Option<String>,
-    /// Most permissive mode of the sessions, in addition to what the front-end allows.
+    /// The most permissive mode of the sessions, in addition to the limit of the front-end.
     pub up_to: Option<Mode>,
-    /// Maximum cost of a turn in US dollars, in addition to what the front-end allows.
+    /// Maximum cost of a turn in US dollars, in addition to the limit of the front-end.
     pub max_cost: Option<f64>,
-    /// The models that sessions and their subagents may use, as `PROVIDER/MODEL`, in which `*` stands for any characters;
-    /// without any, all.
+    /// The models that sessions and their subagents may use, as `PROVIDER/MODEL`, in which `*` stands for any
+    /// characters; if empty, all.
     pub models: Arc<[String]>,
-    /// Tools neither read nor write the journals in Haft's home: sessions of others are among them.
+    /// Whether tools may neither read nor write the journals in Haft's home, which include sessions of other users.
     pub is_guarded: bool,
     /// MCP servers whose tools the sessions may call, in addition to the user's own.
     pub servers: Vec<RequestedServer>,
-    /// Puts files of the front-end in front of those on disk: the engine's stages are what this makes of them.
+    /// Wraps the engine's stages, so that files of the front-end (such as unsaved ones) take precedence over those on
+    /// disk.
     pub stages: Option<WrapStages>,
 }
 
 /// See [`EngineRequest::stages`].
 pub type WrapStages = Box<dyn FnOnce(Stages) -> Stages + Send>;
 
-/// An MCP server that a client names. It may hold keys, so it prints nothing of itself.
+/// An MCP server that a client names. It may contain keys, so it does not implement `Debug`.
 #[derive(Clone)]
 pub struct RequestedServer {
-    /// Part of its tools' names.
+    /// The server's name, which is part of its tools' names.
     pub name: String,
-    /// How it is reached.
+    /// How to reach the server.
     pub transport: ServerTransport,
 }
 
-/// How an MCP server is reached.
+/// How to reach an MCP server.
 #[derive(Clone)]
 pub enum ServerTransport {
-    /// A program that talks over its standard streams.
+    /// A program that communicates over its standard streams.
     Program {
         /// The file.
         program: PathBuf,
         /// Arguments of the program.
         arguments: Vec<String>,
-        /// Names and values, in addition to what all processes get.
+        /// Environment variables, in addition to those of all processes.
         environment: Vec<(String, String)>,
     },
-    /// A service that talks Streamable HTTP.
+    /// A service that speaks Streamable HTTP.
     Url {
-        /// Where.
+        /// Address of the service.
         url: String,
-        /// Sent with every request.
+        /// Headers of every request.
         headers: Vec<(String, String)>,
     },
 }
 
-/// A request for a session. What is left out is as the program was started.
+/// A request for a session. Fields that are `None` use the program's defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenRequest {
-    /// An old session by its name; a new one if left out.
+    /// ID of an existing session; `None` for a new one.
     pub session: Option<String>,
     /// The model.
     pub model: Option<String>,
@@ -166,25 +168,25 @@ pub struct OpenRequest {
 }
 
 impl OpenRequest {
-    /// The old session of this name, with its own agent and model.
+    /// A request for the existing session with this ID, with its own agent and model.
     pub fn of_session(id: String) -> Self {
         Self { session: Some(id), ..Self::default() }
     }
 }
 
-/// A session that was opened, with the engine that it lives in.
+/// An open session, and its engine.
 pub struct Conversation {
-    /// Holds the session; shut it down before another one opens the session again.
+    /// The engine that holds the session; shut it down before another engine opens the session.
     pub engine: Engine,
-    /// Ready for commands.
+    /// The session, ready for commands.
     pub session: Session,
-    /// The reasoning effort, if one was chosen and the model takes it.
+    /// The reasoning effort, if one was chosen and the model supports it.
     pub effort: Option<String>,
-    /// For the person: how the model was chosen, what of a journal was damaged.
+    /// Notices for the user: how the model was chosen, which part of a journal was damaged.
     pub notices: Vec<String>,
 }
 
-/// An MCP server by its name, with what it offers, or the reason why it offers nothing.
+/// Name of an MCP server, with what it offers, or why it offers nothing.
 pub type TriedServer = (String, Result<ServerOffer, String>);
 
 /// What an MCP server offers.
@@ -192,38 +194,39 @@ pub type TriedServer = (String, Result<ServerOffer, String>);
 pub struct ServerOffer {
     /// Names of its tools, as models call them.
     pub tools: Vec<String>,
-    /// What a person can type: `/SERVER:PROMPT ARGUMENTS` for each prompt, and `@SERVER:URI` for each resource.
+    /// Texts that the user can type: `/SERVER:PROMPT ARGUMENTS` for each prompt, and `@SERVER:URI` for each resource.
     pub mentions: Vec<String>,
 }
 
-/// A prompt that is kept in a file.
+/// A prompt that is saved in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedPrompt {
-    /// Without the `/`.
+    /// Name without the `/`.
     pub name: String,
-    /// In one line; empty if the file has none.
+    /// Description in one line; empty if the file has none.
     pub description: String,
     /// The file.
     pub file: PathBuf,
 }
 
-/// What a prompt stands for, and what it is to be said to.
+/// The expansion of a prompt, and the agent and model that it requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExpandedPrompt {
-    /// The text.
+    /// The text of the prompt.
     pub prompt: String,
-    /// The agent that it names.
+    /// The requested agent.
     pub agent: Option<String>,
-    /// The model that it names.
+    /// The requested model.
     pub model: Option<String>,
 }
 
 impl ExpandedPrompt {
-    /// The text, in a session that has its agent and its model already.
+    /// The text, for a session that has its agent and its model already.
     ///
     /// # Errors
     ///
-    /// If it names an agent or a model. `typed`: what stands for the prompt; `suggestion`: how to choose them here.
+    /// If the prompt requests an agent or a model. `typed`: the text that was expanded; `suggestion`: how to choose
+    /// them here.
     pub fn in_session(self, typed: &str, suggestion: &str) -> Result<String, Problem> {
         match self {
             Self { prompt, agent: None, model: None } => Ok(prompt),
@@ -241,7 +244,7 @@ pub struct Problem {
     pub message: String,
     /// What to do next.
     pub suggestion: Option<String>,
-    /// Whether the request cannot be carried out as it is; otherwise it was tried and failed.
+    /// Whether the request is invalid; otherwise it was tried and failed.
     pub is_usage: bool,
 }
 
@@ -251,14 +254,14 @@ impl Problem {
         Self { message: message.into(), suggestion: None, is_usage: true }
     }
 
-    /// Adds what to do next.
+    /// Adds a suggestion.
     #[must_use]
     pub fn hint(self, suggestion: impl Into<String>) -> Self {
         Self { suggestion: Some(suggestion.into()), ..self }
     }
 }
 
-/// In one line: `there is no model (hint: …)`.
+/// Formats the problem in one line: `there is no model (hint: …)`.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;

@@ -1,17 +1,17 @@
-//! What the front-ends share: how a session looks to a person, without a word about where it is shown.
+//! What the front-ends share ([`timeline`]): how a session is presented to the user, independent of where it is shown.
 //!
-//! Begin with [`timeline`], which folds events into items that are finished and what still continues. [`words`] prints
-//! the same events as plain text, [`lines`] as JSON. The other modules make the pieces: [`pieces`] cuts a reply where
-//! its Markdown blocks end, [`diff`] shows changes as text, [`file_diff`] has them line by line for a front-end that
+//! Begin with [`timeline`], which folds events into finished items and the running state. [`words`] prints the same
+//! events as plain text, [`lines`] as JSON. The other modules make the parts: [`pieces`] splits a reply at the ends of
+//! its Markdown blocks, [`diff`] formats changes as text, [`file_diff`] has them line by line for a front-end that
 //! draws them itself, [`proposal`] says what a call that asks would do, [`parts`] which parts of it can be accepted
-//! alone, [`notes`] what is shown beside replies and calls, [`outcome`] what came of a call in a few words, [`Exit`]
-//! how a program that ran a turn ends, and [`safe`] makes text harmless for a terminal. [`unattended`] answers if there
-//! is no person to ask, [`cursor`] says from where to follow a session, [`context`] what fills the window, [`goal`]
-//! what a person types of a goal, [`memory`] what they type of notes, [`undo`] what they type behind `/undo`,
-//! [`matching`] what of a list fits the characters that they typed, [`mod@age`] how long ago something was, and
-//! [`counted()`] puts a noun behind a number.
+//! separately, [`notes`] has the lines beside replies and calls, [`outcome`] the outcome of a call in a few words,
+//! [`Exit`] the exit code of a program that ran a turn, and [`safe`] makes text harmless for a terminal. [`unattended`]
+//! answers questions if no user can be asked, [`cursor`] has the position from which to follow a session, [`context`]
+//! the contents of the context window, [`goal`] parses the text after `/goal`, [`memory`] lines for notes, [`undo`] the
+//! text after `/undo`, [`matching`] filters a list by typed characters, [`mod@age`] formats how long ago something was,
+//! and [`counted()`] a number with its noun.
 //!
-//! It uses `haft-core` for facts and events and `haft-engine` for sessions, and does no IO of its own.
+//! It uses `haft-core` for facts and events and `haft-engine` for sessions, and does no IO itself.
 //!
 //! How it works inside: `README.md` of this crate.
 

@@ -1,10 +1,9 @@
-//! [`event`] and [`entry`]: write events as lines of JSON: what `--output stream-json` prints, and what a journal
-//! holds.
+//! [`event`] and [`entry`]: format events as lines of JSON, as in the output of `--output stream-json` and in journals.
 use crate::safe;
 use haft_core::{Entry, Event, line};
 use std::time::SystemTime;
 
-/// `{"seq":N|null,"at":MS,"type":TYPE,…}`, without a line end.
+/// Formats an event as `{"seq":N|null,"at":MS,"type":TYPE,…}`, without a line end.
 pub fn event(event: &Event) -> String {
     match event {
         Event::Recorded(recorded) => entry(recorded),
@@ -15,7 +14,7 @@ pub fn event(event: &Event) -> String {
     }
 }
 
-/// A recorded entry, as it is in the journal.
+/// Formats a recorded entry, as in the journal.
 pub fn entry(entry: &Entry) -> String {
     safe::json(&line::of_entry(entry)).into_owned()
 }

@@ -1,12 +1,12 @@
-//! [`fitting`]: what of a list fits a few typed characters, the best first, in all front-ends alike.
+//! [`fitting`]: filters a list by typed characters, best match first, in the same way in all front-ends.
 use nucleo_matcher::{
     Config, Matcher, Utf32Str,
     pattern::{CaseMatching, Normalization, Pattern},
 };
 use std::{borrow::Borrow, cmp::Reverse};
 
-/// Returns the places of the texts that contain the characters of `typed` in this order, the best first; all of them if
-/// nothing is typed. A capital letter fits only itself.
+/// Returns the indices of the texts that contain the characters of `typed` in this order, best match first; all indices
+/// if `typed` is empty. An upper-case letter matches only itself.
 pub fn fitting<T: Borrow<str>>(texts: impl IntoIterator<Item = T>, typed: &str) -> Vec<usize> {
     let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
     let pattern = Pattern::parse(typed, CaseMatching::Smart, Normalization::Smart);
@@ -23,7 +23,8 @@ pub fn fitting<T: Borrow<str>>(texts: impl IntoIterator<Item = T>, typed: &str) 
     scored.into_iter().map(|(.., place)| place).collect()
 }
 
-/// How a prompt names a file: `@NAME`, and `@"NAME"` if there are blanks in it. A folder stays open for what is below it.
+/// How a prompt names a file: `@NAME`, and `@"NAME"` if the name has blanks. The name of a folder is left open, so that
+/// a path below it can follow.
 pub fn mention(name: &str) -> String {
     let is_plain = !name.contains(char::is_whitespace) || name.contains('"') || name.ends_with('/');
     if is_plain { format!("@{name}") } else { format!("@\"{name}\"") }

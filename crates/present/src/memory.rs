@@ -1,4 +1,4 @@
-//! [`typed`]: what a person types of memory: `#TEXT` proposes a line for the notes of the workspace, `/memory` what the
+//! [`typed`]: parses input about memory: `#TEXT` proposes a line for the notes of the workspace, `/memory` what the
 //! journals show.
 use crate::cursor::next;
 use haft_core::{
@@ -8,33 +8,33 @@ use haft_core::{
 use haft_engine::{Session, WorkspaceMemory};
 use std::io;
 
-/// Said where the journals show nothing new.
+/// Shown if the journals have nothing to propose.
 pub const NOTHING: &str = "the sessions of this workspace show nothing to add to its notes, or to take out";
 
-/// Said where nothing of a typed line can be written.
+/// Shown if a typed line cannot be written.
 pub const UNUSABLE: &str = "cannot propose the line: it is empty, or holds what looks like a secret";
 
-/// Why the memory of a workspace cannot be shown.
+/// The error if the memory of a workspace cannot be read.
 pub fn unreadable(error: &io::Error) -> String {
     format!("cannot read the notes of the workspace: {error}")
 }
 
-/// The text of a line that a prompt proposes: one line behind a `#`. `None` for another prompt: a heading of several lines, or
-/// the number of an issue.
+/// The text of the line that a prompt proposes: a single line after a `#`. `None` for any other prompt, such as a
+/// heading with several lines, or the number of an issue.
 pub fn typed(prompt: &str) -> Option<&str> {
     let text = prompt.trim().strip_prefix('#')?.trim();
     let is_one = !text.contains('\n') && !text.starts_with(|c: char| c.is_ascii_digit() || c == '#');
     Some(text).filter(|text| is_one && !text.is_empty())
 }
 
-/// The command that proposes this line, which the person has typed in `session`. `None` if nothing of it can be written.
+/// The command that proposes this line, which the user typed in `session`. `None` if the line cannot be written.
 pub fn proposal_of(text: &str, session: &Session) -> Option<Command> {
     let source = Source { session: session.id().clone(), entry: next(session) };
     let line = MemoryLine { text: clean(text)?, sources: vec![source] };
     Some(command(&MemoryChange { add: vec![line], ..MemoryChange::default() }))
 }
 
-/// The command that proposes what the journals show; `None` if that is nothing new.
+/// The command that proposes what the journals show; `None` if there is nothing to propose.
 pub fn proposal(memory: &WorkspaceMemory) -> Option<Command> {
     let change = memory.change();
     (!change.is_empty()).then(|| command(&change))
@@ -44,7 +44,7 @@ fn command(change: &MemoryChange) -> Command {
     Command::ProposedCall { name: TOOL.to_owned(), arguments: change.arguments() }
 }
 
-/// Why lines are to be taken out, one line each.
+/// Why lines are withdrawn, one line each.
 pub fn reasons(change: &MemoryChange) -> Vec<String> {
     change.withdraw.iter().map(|(line, why)| format!("withdrawn: {}: {why}", line.text)).collect()
 }

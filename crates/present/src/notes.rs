@@ -1,4 +1,4 @@
-//! [`of`]: shows a fact in one line, beside replies and calls.
+//! [`of`]: formats a fact as one line, which is shown beside replies and calls.
 use crate::safe;
 use haft_core::{
     Accepted, AcceptedFile, Answer, AttemptEnd, AttemptResult, Change, ChangeKind, Fact, Outcome,
@@ -73,7 +73,7 @@ pub fn of(fact: &Fact) -> Option<String> {
     })
 }
 
-/// What no undo restores of a call's changes; `None` if all are recorded.
+/// Lists what undo cannot restore of a call's changes; `None` if all are recorded.
 fn not_recorded(paths: &[PathBuf]) -> Option<String> {
     let named = paths.iter().take(MAX_NAMED).map(|path| format!("`{}`", path.display()));
     let more = paths.len().checked_sub(MAX_NAMED).filter(|more| *more > 0).map(|more| format!("{more} more"));
@@ -82,7 +82,7 @@ fn not_recorded(paths: &[PathBuf]) -> Option<String> {
     Some(format!("not recorded, so no undo restores it: what changed in {names}"))
 }
 
-/// Why a call is refused to which a person has said neither yes nor no; `None` if a person has.
+/// Why a call was refused without an answer of the user; `None` if the user answered.
 fn not_answered(answer: Answer) -> Option<&'static str> {
     match answer {
         Answer::Unanswered => Some("refused: it needs an approval, and there is no person to ask"),
@@ -91,7 +91,7 @@ fn not_answered(answer: Answer) -> Option<&'static str> {
     }
 }
 
-/// Why a reply has no end of its own; `None` if it has one.
+/// Why a reply ended early; `None` if it is complete.
 fn ended_early(stop: StopReason) -> Option<&'static str> {
     match stop {
         StopReason::Length => {
@@ -140,7 +140,7 @@ fn of_goal(fact: &Fact) -> Option<String> {
     })
 }
 
-/// What an attempt came to: how it ended, what it cost and what it changed.
+/// The result of an attempt: how it ended, its cost and its changes.
 fn attempt(end: &AttemptEnd) -> String {
     let AttemptEnd { number, session, result, why, usage, cost_usd, files, .. } = end;
     let result = match result {
@@ -160,7 +160,8 @@ fn attempt(end: &AttemptEnd) -> String {
     )
 }
 
-/// What a person did not take of a proposal, and what was written otherwise than proposed. `None` if that is nothing.
+/// The part of a proposal that the user did not accept, and what was written differently. `None` if the whole proposal
+/// was accepted.
 pub fn not_taken(proposed: &[Change], accepted: &Accepted) -> Option<String> {
     let name = |path: &Path| safe::visible_line(&path.to_string_lossy());
     let list =
@@ -168,7 +169,7 @@ pub fn not_taken(proposed: &[Change], accepted: &Accepted) -> Option<String> {
     let is_nothing = |file: &AcceptedFile| file.text.is_none() && file.hunks.as_deref() == Some(&[]);
     let is_taken = |change: &&Change| match accepted.of(change) {
         Some(file) => !is_nothing(file),
-        // A folder comes with the files in it.
+        // A folder is accepted with the files in it.
         None => accepted.files.iter().any(|file| !is_nothing(file) && file.path.starts_with(&change.path)),
     };
     let left = proposed.iter().filter(|change| !is_taken(change)).map(|change| name(&change.path)).collect();
@@ -187,18 +188,18 @@ pub fn not_taken(proposed: &[Change], accepted: &Accepted) -> Option<String> {
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-/// That the model could not be asked.
+/// The note if the model could not be reached.
 pub fn failed(message: &str, hint: Option<&str>) -> String {
     let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
     format!("the model could not be asked: {message}{hint}")
 }
 
-/// That a prompt was refused before a model read it.
+/// The note if a prompt was refused before a model read it.
 pub fn denied(reason: &str) -> String {
     format!("the prompt was refused: {reason}")
 }
 
-/// What became of a file, where no call says it.
+/// The change of a file that belongs to no call.
 pub fn changed(change: &Change) -> String {
     let what = match change.kind() {
         ChangeKind::Created => "created",
@@ -208,7 +209,7 @@ pub fn changed(change: &Change) -> String {
     format!("{what} `{}`", safe::visible_line(&change.path.to_string_lossy()))
 }
 
-/// Why a turn ended that did not end by itself, where nothing else says it.
+/// Why a turn was cut off, if no other item shows it.
 pub fn of_outcome(outcome: Outcome) -> Option<String> {
     let reason = outcome.reason()?;
     match outcome {

@@ -1,27 +1,27 @@
-//! [`OutboxWish`]: what a person types behind `/outbox`, in the same words in all front-ends.
+//! [`OutboxWish`]: parses the text after `/outbox`, in the same way in all front-ends.
 use crate::safe;
 use haft_core::{Command, Entry, OutboxItem, arguments_in_brief, outbox};
 use std::sync::Arc;
 
-/// What is to be done with the outbox of a session.
+/// What to do with the outbox of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutboxWish {
     /// List the items.
     List,
-    /// Items are sent.
+    /// Send items.
     Send {
-        /// Their IDs, or the numbers that these end with.
+        /// Their IDs, or the numbers at the ends of these.
         items: Vec<String>,
-        /// Whether to send items again of which it is unknown whether they arrived.
+        /// Whether to send items again if it is unknown whether they arrived.
         again: bool,
     },
-    /// Items are dropped.
+    /// Drop items.
     Drop(Vec<String>),
 }
 
 impl OutboxWish {
-    /// Reads what follows `/outbox`: nothing, `list`, `send ID…`, `send --again ID…` or `drop ID…`. An error says what can be
-    /// typed.
+    /// Parses the text after `/outbox`: nothing, `list`, `send ID…`, `send --again ID…` or `drop ID…`. The error says
+    /// what can be typed.
     pub fn read(text: &str) -> Result<Self, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let names = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
@@ -66,20 +66,20 @@ impl OutboxWish {
     }
 }
 
-/// The ID of an item that a person names by its number.
+/// The ID of an item that the user named by its number.
 fn item_of(entries: &[Arc<Entry>], named: &str) -> String {
     let number = format!("-{named}");
     let found = outbox::outbox(entries).into_iter().find(|item| item.id.ends_with(&number));
     found.map_or_else(|| named.to_owned(), |item| item.id)
 }
 
-/// The items of a session of these entries, one in a line.
+/// The items of a session with these entries, one per line.
 pub fn list(entries: &[Arc<Entry>]) -> String {
     let items: Vec<String> = outbox::outbox(entries).iter().map(line).collect();
     if items.is_empty() { "the outbox is empty".to_owned() } else { items.join("\n") }
 }
 
-/// What is known of the tests when the item was queued.
+/// The state of the tests when the item was queued.
 pub const fn tests(item: &OutboxItem) -> &'static str {
     match &item.evidence {
         None => "not run",
@@ -89,7 +89,7 @@ pub const fn tests(item: &OutboxItem) -> &'static str {
     }
 }
 
-/// All arguments of the call that sends the item, one below the other.
+/// All arguments of the call that sends the item, one per line.
 pub fn whole_call(item: &OutboxItem) -> String {
     let all = item.sends.arguments.as_object().into_iter().flatten();
     let lines = all.map(|(name, value)| {

@@ -1,7 +1,7 @@
-//! [`verdict`]: shows the outcome of a call in a few words. [`plan`]: the list of steps in a result.
+//! [`verdict`]: formats the outcome of a call in a few words. [`plan`]: the list of steps in a result.
 use haft_core::{Plan, PlanStep, Report, StepStatus, ToolResult};
 
-/// Returns the steps that `result` wrote down, each on one line that is safe to show.
+/// Returns the steps in `result`, each on one line that is safe to show.
 pub fn plan(result: &ToolResult) -> Option<Plan> {
     let Plan { items } = result.plan().filter(|plan| !plan.items.is_empty())?;
     let shown = |step: PlanStep| {
@@ -11,7 +11,7 @@ pub fn plan(result: &ToolResult) -> Option<Plan> {
     Some(Plan { items: items.into_iter().map(shown).collect() })
 }
 
-/// Returns the step with its box in front.
+/// Formats a step with its box in front.
 pub fn step_line(step: &PlanStep) -> String {
     let sign = match step.status {
         StepStatus::Pending => '☐',
@@ -21,7 +21,7 @@ pub fn step_line(step: &PlanStep) -> String {
     format!("{sign} {}", step.text)
 }
 
-/// Why a call did not go well: `2 failed, 14 passed`, `exit code 1`; of a command that was stopped, why.
+/// Why a call failed: `2 failed, 14 passed`, `exit code 1`; for a command that was stopped, the reason.
 pub fn verdict(result: &ToolResult) -> Option<String> {
     if result.went_well() {
         return None;
@@ -40,7 +40,7 @@ pub fn verdict(result: &ToolResult) -> Option<String> {
     counts.map(|(failed, passed)| format!("{failed} failed, {passed} passed")).or(code)
 }
 
-/// Why a command was stopped that had said something until then: `interrupted`, `timed out after 5 s`.
+/// Why a command was stopped after some output: `interrupted`, `timed out after 5 s`.
 pub(crate) fn stopped(result: &ToolResult) -> Option<String> {
     let run = result.command()?;
     match run {
@@ -50,10 +50,10 @@ pub(crate) fn stopped(result: &ToolResult) -> Option<String> {
     }
 }
 
-/// Lines at the end of an output in which a test runner prints its counts.
+/// Lines at the end of an output in which the counts of a test runner are searched.
 const COUNTED_LINES: usize = 15;
 
-/// How many tests failed and passed, by the last line that says so: `2 failed`, in whatever words around it.
+/// The numbers of failed and passed tests, from the last line with `N failed`, whatever the words around it.
 fn counted(output: &str) -> Option<(u64, u64)> {
     let before = |line: &str, word: &str| {
         let words: Vec<&str> =

@@ -1,4 +1,4 @@
-//! [`Offer`]: a part of what a call would do to files that a person can accept by itself.
+//! [`Offer`]: a part of a call's changes to files that the user can accept separately.
 use crate::{
     diff::sign,
     file_diff::{DiffLine, FileDiff},
@@ -13,11 +13,11 @@ use std::{path::PathBuf, slice};
 pub struct Offer {
     /// The file, as its change names it.
     pub path: PathBuf,
-    /// Counted from 0; `None` for the whole file.
+    /// Index of the hunk, from 0; `None` for the whole file.
     pub hunk: Option<usize>,
     /// The file and the number of the hunk, with control characters made visible.
     pub name: String,
-    /// What it changes.
+    /// The diff of this part.
     pub diff: Option<FileDiff>,
 }
 
@@ -29,7 +29,8 @@ impl Offer {
 
     fn of(session: &dyn Recorded, change: &Change) -> Vec<Self> {
         let file = FileDiff::all(session, slice::from_ref(change)).pop();
-        // A file of Git's own data is not shown by its lines, and not by its name either: here each is named.
+        // A change of Git's own data is not shown by its lines, and in a diff not by its name either: here, each file
+        // is named.
         let name = format!("{} {}", sign(change.kind()), safe::visible_line(&change.path.to_string_lossy()));
         let about = file.iter().flat_map(|file| [&file.properties, &file.note]).flatten();
         let about: String = about.map(|about| format!(" ({about})")).collect();
@@ -47,13 +48,13 @@ impl Offer {
         }
     }
 
-    /// The name of the file, in which nothing is hidden.
+    /// The name of the file, with control characters made visible.
     pub fn file(&self) -> String {
         safe::visible_line(&self.path.to_string_lossy())
     }
 
-    /// The first and the last line that it changes, counted from 1: as they are afterwards, or before if it only removes
-    /// lines. `None` if it is a whole file.
+    /// The first and the last line of the change, counted from 1: line numbers after the change, or before it if it
+    /// only removes lines. `None` for a whole file.
     pub fn lines(&self) -> Option<(usize, usize)> {
         self.hunk?;
         let changed = || self.diff.iter().flat_map(|file| &file.hunks).flatten();
@@ -64,7 +65,7 @@ impl Offer {
     }
 }
 
-/// A yes to these parts, and a no to all others.
+/// Accepts these parts, and refuses all others.
 pub fn accepted<'a>(parts: impl IntoIterator<Item = &'a Offer>) -> Accepted {
     let mut accepted = Accepted::default();
     for Offer { path, hunk, .. } in parts {

@@ -1,52 +1,52 @@
-//! [`Pieces`]: cuts a reply into parts that can be read by themselves, while it streams.
+//! [`Pieces`]: splits a streamed reply into parts that can be rendered separately.
 //!
-//! A part ends where a Markdown block ends: what has been handed out never looks different later. A block that does
-//! not end in time is cut at a line, and a fence of code is opened again.
+//! A part ends at the end of a Markdown block: later text never changes how a part looks. A block that is too long is
+//! cut at a line, and a code fence is opened again.
 
-/// Lines after which a block is cut that has not ended.
+/// Maximum lines of an unfinished block; then it is cut.
 const MAX_BLOCK_LINES: usize = 40;
 
 /// A part of a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Markdown that is whole by itself.
+    /// Markdown that is complete by itself.
     pub markdown: String,
-    /// It continues a block that was cut.
+    /// Whether it continues a block that was cut.
     pub continues: bool,
 }
 
-/// Text on its way, and what of it has not been handed out.
+/// A streamed text, and the part of it that was not returned yet.
 #[derive(Clone, Debug, Default)]
 pub struct Pieces {
     pending: String,
-    /// How much of `pending` has been examined, in bytes: whole lines.
+    /// How much of `pending` was examined, in bytes: whole lines.
     looked_at: usize,
-    /// Lines since the last place where a block ended.
+    /// Lines since the last end of a block.
     lines: usize,
-    /// Where `pending` may be cut.
+    /// The place where `pending` may be cut.
     cut: Option<usize>,
-    /// After a blank line, if what follows does not belong to what was before.
+    /// The place after a blank line, if the text there does not belong to the block before.
     blank: Option<usize>,
     fence: Option<String>,
     continues: bool,
-    /// Bytes of the text that were handed out.
+    /// Bytes of the text that were returned.
     given: usize,
-    /// Bytes at the beginning of `pending` that open a fence again and are not part of the text.
+    /// Bytes at the beginning of `pending` that open a fence again and do not belong to the text.
     reopened: usize,
 }
 
 impl Pieces {
-    /// What has not been handed out.
+    /// The text that was not returned yet.
     pub fn pending(&self) -> &str {
         &self.pending
     }
 
-    /// How much of the text was handed out, where it can continue from there: not in the middle of code.
+    /// How many bytes of the text were returned, if the text can be continued from there: not inside code.
     pub fn given(&self) -> Option<usize> {
         self.fence.is_none().then_some(self.given)
     }
 
-    /// Takes more of the text, and gives what is finished.
+    /// Adds text, and returns the finished parts.
     pub fn push(&mut self, text: &str) -> Vec<Piece> {
         self.pending.push_str(text);
         let mut pieces = Vec::new();
@@ -64,7 +64,7 @@ impl Pieces {
         pieces
     }
 
-    /// The rest.
+    /// The remaining text.
     pub fn finish(&mut self) -> Option<Piece> {
         let rest = self.pending.len();
         let piece =
@@ -99,7 +99,8 @@ impl Pieces {
         }
     }
 
-    /// A row of a table needs the head of its table.
+    /// Whether the line belongs to a table. A table is cut later than other blocks, since a row needs the head of its
+    /// table.
     fn is_table(&self, start: usize, end: usize) -> bool {
         self.fence.is_none()
             && self.pending[start..end].trim_start().starts_with('|')

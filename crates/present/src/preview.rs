@@ -1,4 +1,4 @@
-//! [`preview`]: what people see of a result. [`summary`]: what they see of the arguments of a call.
+//! [`preview`]: the part of a result that is shown. [`summary`]: the arguments of a call in brief.
 use crate::{
     outcome::{plan, step_line, stopped, verdict},
     safe,
@@ -6,9 +6,9 @@ use crate::{
 use haft_core::{Shown, ToolResult, arguments_in_brief};
 use serde_json::Value;
 
-/// Lines of a result that people see by default.
+/// Default number of lines of a result that are shown.
 pub const PREVIEW_LINES: usize = 3;
-/// A line longer than this is cut in previews.
+/// Maximum characters of a line in previews.
 const MAX_PREVIEW_CHARS: usize = 160;
 
 /// The arguments in a few words: see [`arguments_in_brief`].
@@ -16,9 +16,9 @@ pub fn summary(arguments: &Value) -> String {
     short(&safe::text(&arguments_in_brief(arguments)))
 }
 
-/// The part of a result that users see: up to `lines` lines, or all of them with `usize::MAX`. For a tool these are the
-/// first lines; for a command the last ones, which have its verdict. `how` follows the count of lines that are left
-/// out: a way to see them.
+/// The part of a result that is shown: up to `lines` lines, or all of them with `usize::MAX`. For a tool, these are the
+/// first lines; for a command the last ones, which have its verdict. `how` follows the count of omitted lines: a way to
+/// see them.
 pub fn preview(result: &ToolResult, lines: usize, how: &str) -> Vec<String> {
     if let Some(plan) = plan(result) {
         return plan.items.iter().map(|step| short(&step_line(step))).collect();
@@ -33,7 +33,7 @@ pub fn preview(result: &ToolResult, lines: usize, how: &str) -> Vec<String> {
     let is_command = command.is_some();
     let mut all: Vec<&str> = text.lines().collect();
     if is_command && lines != usize::MAX && verdict(result).is_some() {
-        // The verdict is beside the call; the room is for what the command said.
+        // The verdict is shown beside the call, so its line is free for output.
         all.pop_if(|last| last.starts_with("[exit code: "));
         let is_said =
             stopped(result).is_some() && all.first().is_some_and(|first| first.ends_with("so far:"));
@@ -41,7 +41,7 @@ pub fn preview(result: &ToolResult, lines: usize, how: &str) -> Vec<String> {
     }
     let skipped = all.len().saturating_sub(lines);
     let told = if is_command { &all[skipped..] } else { &all[..all.len() - skipped] };
-    // The result may hold less than the command has printed.
+    // The result may contain less than the command has printed.
     let printed = command.and_then(|run| run.total_lines).map_or(all.len(), |all| all as usize);
     let left_out = if skipped == 0 { 0 } else { printed.saturating_sub(told.len()) };
     let line = |line: &&str| match lines {
@@ -57,12 +57,12 @@ pub fn preview(result: &ToolResult, lines: usize, how: &str) -> Vec<String> {
     shown
 }
 
-/// What a terminal shows of `text` in the end: see [`written_last`].
+/// The final content of a terminal that prints `text`: see [`written_last`].
 pub fn shown_last(text: &str) -> String {
     text.split('\n').map(written_last).collect::<Vec<_>>().join("\n")
 }
 
-/// What a terminal shows of a line: a carriage return writes it anew, as progress bars do.
+/// The final content of a line: text after a carriage return overwrites it, as progress bars do.
 fn written_last(line: &str) -> &str {
     line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! [`Proposal`]: shows what a call that asks would do, with all that a person must see before they allow it.
+//! [`Proposal`]: what a call that asks would do, with everything that the user must see before allowing it.
 pub mod sentence;
 
 use crate::{diff, safe};
@@ -15,41 +15,41 @@ use std::path::Path;
 /// see [`safe::visible`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
-    /// Why it asks.
+    /// Why the call asks.
     pub reason: String,
-    /// What "always in this session" would cover.
+    /// What the answer "always in this session" would cover.
     pub always: String,
     /// The question and its answers.
     pub sentence: Sentence,
-    /// Why it asks, where that is more than that it needs an approval.
+    /// Why the call asks, if that is more than that its effects need approval.
     pub why: Option<String>,
-    /// What it does, and to what.
+    /// The effects: what the call does, and to what.
     effects: Vec<(String, String)>,
-    /// What it is called with beside that.
+    /// Arguments that the effects do not show.
     arguments: Vec<Argument>,
-    /// What it does to files is known, and shown as a diff.
+    /// Whether the changes to files are known, and shown as a diff.
     has_changes: bool,
-    /// What it does below folders that Git ignores, one line each.
+    /// Changes below folders that Git ignores, one line each.
     bulk: Vec<String>,
-    /// What it does to the errors and warnings of the workspace: a sum, then one line for each.
+    /// Changes of the errors and warnings of the workspace: a sum, then one line each.
     diagnostics: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Argument {
     name: String,
-    /// The value as users see it.
+    /// The value as the user sees it.
     shown: String,
-    /// The texts that it was given as, a line or more each; `None` if it holds anything else, or a list of words such as what a
-    /// command needs.
+    /// The texts in the value, one or more lines each; `None` if it contains anything else, or a list of words such as
+    /// a command's needs.
     text: Option<String>,
-    /// It is all that a file holds after the changes.
+    /// Whether it is the whole content of a file after the changes.
     is_content: bool,
 }
 
-/// A proposal in few words, for places with little room.
+/// A short form of a proposal, for places with little room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Brief {
     /// Text to show.
@@ -58,23 +58,23 @@ pub struct Brief {
     pub is_whole: bool,
 }
 
-/// A reason is a summary: what it is about is above it, whole.
+/// Maximum characters of a reason, which is a summary: the effects above it are complete.
 const MAX_REASON_CHARS: usize = 400;
 
-/// A longer argument is counted beside a diff that does not show it, in bytes.
+/// Maximum bytes of an argument beside a diff that does not show it; only the size of a longer one is shown.
 const MAX_BYTES_BESIDE_DIFF: usize = 400;
-/// The argument that is what runs, under its usual name.
+/// The usual name of the argument that holds a command.
 const COMMAND_ARGUMENT: &str = "command";
-/// Maximum bytes of a value. Only the two ends of a longer one are shown at first: it would push everything else out of
-/// sight.
+/// Maximum bytes of a value. At first, only the two ends of a longer one are shown, since it would push everything else
+/// off the screen.
 const MAX_VALUE_BYTES: usize = 8_000;
-/// Errors and warnings that are listed in a question.
+/// Maximum errors and warnings in a question.
 const MAX_DIAGNOSTICS: usize = 6;
-/// A longer one is not looked for in a diff.
+/// Maximum bytes of an argument that is searched in a diff.
 const MAX_SEARCHED_BYTES: usize = 64 << 10;
 
-/// Returns the text that `change` would leave in a file, for a person to edit. `None` if the change deletes the file, or what
-/// is there before or after is not text.
+/// Returns the text that `change` would leave in a file, for the user to edit. `None` if the change deletes the file,
+/// or if the content before or after is not text.
 pub fn proposed_text(session: &dyn Recorded, change: &Change) -> Option<String> {
     let text = |state: &FileState| {
         let content = (state.kind() == FileKind::File).then(|| session.content(&state.hash).ok())??;
@@ -137,12 +137,12 @@ impl Proposal {
         }
     }
 
-    /// The complete text: what the call would do, its arguments, and `diff`, the changes of files.
+    /// The complete text: effects, arguments, and `diff`, the changes of files.
     pub fn whole(&self, diff: &str) -> String {
         format!("{}{}{diff}{}", self.head(), self.called_with_all(diff), self.below_diff())
     }
 
-    /// A short form, for little room.
+    /// The short form, for little room.
     pub fn brief(&self, diff: &str) -> Brief {
         let (head, called) = (self.brief_head(), self.called_with(diff));
         let head = if self.has_changes { Brief::default() } else { head };
@@ -152,7 +152,7 @@ impl Proposal {
         }
     }
 
-    /// What it would do.
+    /// The effects of the call.
     pub fn head(&self) -> String {
         let effects = self.effects.iter().map(|(what, value)| line(what, value));
         std::iter::once(format!("{} would\n", self.tool)).chain(effects).collect()
@@ -165,7 +165,7 @@ impl Proposal {
         Brief { text, is_whole: self.effects.iter().all(|(_, value)| value.len() <= MAX_VALUE_BYTES) }
     }
 
-    /// What it is called with that `diff` does not show.
+    /// The arguments that `diff` does not show.
     pub fn called_with_all(&self, diff: &str) -> String {
         titled(self.unseen_in(diff).map(|argument| line(&argument.name, &argument.shown)).collect())
     }
@@ -189,12 +189,12 @@ impl Proposal {
         Brief { text: titled(lines.collect()), is_whole: self.unseen_in(diff).all(is_whole) }
     }
 
-    /// What it does below folders that Git ignores, one line each. No undo takes it back.
+    /// Changes below folders that Git ignores, one line each. Undo cannot restore them.
     pub fn bulk(&self) -> &[String] {
         &self.bulk
     }
 
-    /// What it adds to and removes from the errors and warnings of the workspace: a sum, then one line for each. Empty if
+    /// The errors and warnings that are added to and removed from the workspace: a sum, then one line each. Empty if
     /// unknown.
     pub fn diagnostics(&self) -> &[String] {
         &self.diagnostics
@@ -215,7 +215,7 @@ impl Proposal {
         self.arguments.iter().filter(move |argument| !self.has_changes || !argument.is_seen_in(diff))
     }
 
-    /// What it would do on one line, whole.
+    /// The effects in one line, uncut.
     pub fn title(&self) -> String {
         let effects = self.effects.iter().map(|(what, value)| match value.is_empty() {
             true => what.clone(),
@@ -224,13 +224,13 @@ impl Proposal {
         effects.collect::<Vec<_>>().join("; ")
     }
 
-    /// What "always" means, in one line.
+    /// What the answer "always" covers, in one line.
     pub fn always_line(&self) -> String {
         format!("always: {}", self.always)
     }
 }
 
-/// Whether a file has the text as its content after `changes`, which the diff compares with what the file held before.
+/// Whether `value` is the content of a file after `changes`, so that the diff shows it.
 fn is_content(value: &Value, changes: &[Change]) -> bool {
     let Some(Ok(hash)) = value.as_str().map(|text| Hash::of(text.as_bytes())) else { return false };
     changes.iter().filter_map(|change| change.after.as_ref()).any(|after| after.hash == hash)
@@ -250,7 +250,8 @@ impl Argument {
         Self { name: safe::visible_line(name), shown: shown(value), text, is_content: false }
     }
 
-    /// A diff shows what a new content changes, unless it is no text or too long.
+    /// Whether the diff shows the argument: a new content by its differences, unless it is not text or too long; other
+    /// texts by all of their lines.
     fn is_seen_in(&self, diff: &str) -> bool {
         let is_shown =
             diff.contains("\n@@ ") && !diff.contains(diff::NO_TEXT) && !diff.ends_with(" more lines\n");
@@ -262,7 +263,7 @@ impl Argument {
     }
 }
 
-/// A text, or all texts of a list or an object, one below the other; `None` if there is anything else in it.
+/// The text, or all texts of a list or an object, one per line; `None` if it contains anything else.
 fn texts(value: &Value) -> Option<String> {
     let joined = |texts: Option<Vec<String>>| texts.map(|texts| texts.join("\n"));
     match value {
@@ -277,7 +278,7 @@ fn titled(arguments: String) -> String {
     if arguments.is_empty() { arguments } else { format!("called with\n{arguments}") }
 }
 
-/// The beginning and the end of what is long.
+/// The value, without the middle if it is long.
 fn ends(value: &str) -> String {
     if value.len() <= MAX_VALUE_BYTES {
         return value.to_owned();
@@ -288,7 +289,7 @@ fn ends(value: &str) -> String {
     format!("{}\n… {left_out} characters are left out here …\n{}", &value[..head], &value[tail..])
 }
 
-/// A value of several lines is below what it is.
+/// Formats a value after its name, or below it if the value has several lines.
 fn line(what: &str, value: &str) -> String {
     if value.is_empty() {
         return format!("  {what}\n");
@@ -303,7 +304,7 @@ fn line(what: &str, value: &str) -> String {
     }
 }
 
-/// The text that an effect shows whole, and that needs not be shown again as an argument.
+/// The text that an effect shows completely, so that it is not repeated as an argument.
 fn value_of(effect: &Effect) -> Option<&str> {
     match effect {
         Effect::Execute(Execution { command, .. }) => Some(command),
@@ -344,7 +345,7 @@ fn in_words(effect: &Effect, workspace: &Path) -> (String, String) {
     }
 }
 
-/// `node_modules: 12,410 files, 312.0 MB`.
+/// Formats `node_modules: 12,410 files, 312.0 MB`.
 fn in_bulk(folder: &BulkFolder) -> String {
     let files = |number: u64| format!("{} file{}", grouped(number), if number == 1 { "" } else { "s" });
     let megabytes = folder.bytes as f64 / f64::from(1 << 20);
@@ -354,14 +355,14 @@ fn in_bulk(folder: &BulkFolder) -> String {
     format!("{}: {}", safe::visible_line(&folder.path.to_string_lossy()), parts.join("; "))
 }
 
-/// `pyright: adds 2 errors, removes 1 error`, and below that the lines.
+/// Formats `pyright: adds 2 errors, removes 1 error`, followed by the lines.
 fn in_diagnostics(change: &DiagnosticsChange) -> Vec<String> {
     let sum = format!("{}: {}", change.by.join(", "), change.summary());
     let lines = change.lines(MAX_DIAGNOSTICS);
     std::iter::once(sum).chain(lines).map(|line| clipped(&safe::visible_line(&line))).collect()
 }
 
-/// `12,410`.
+/// Formats a number as `12,410`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
@@ -377,7 +378,7 @@ fn changed(change: &Change) -> (String, String) {
     (what.into(), safe::visible_line(&change.path.to_string_lossy()))
 }
 
-/// Server and tool of a tool that is not ours: `mcp:SERVER TOOL PRINT`.
+/// The server and the tool of an MCP call: `mcp:SERVER TOOL PRINT`.
 fn remote(command: &str) -> Option<(&str, &str)> {
     command
         .strip_prefix("mcp:")?
@@ -412,7 +413,7 @@ fn live(made: &ToolCall, effects: &[Effect]) -> Option<&'static str> {
     })
 }
 
-/// A reason that says more than that each of `effects` needs an approval.
+/// The reason, if it says more than that `effects` need approval.
 fn unusual<'a>(reason: &'a str, effects: &[Effect], workspace: &Path) -> Option<&'a str> {
     let inside = |effect: &Effect| match effect {
         Effect::Write(path) => Effect::Write(path.strip_prefix(workspace).unwrap_or(path).to_owned()),
@@ -429,7 +430,7 @@ fn unknown(call: &CallId) -> ToolCall {
     ToolCall::new(call.0.clone(), "a call", Value::Null)
 }
 
-/// What an answer for the whole session would allow from then on.
+/// What an answer for the whole session would allow.
 fn covers(effects: &[Effect], arguments: &[Argument]) -> String {
     let count = |is: fn(&Effect) -> bool| effects.iter().filter(|effect| is(effect)).count();
     let is_remote =

@@ -1,11 +1,12 @@
 //! [`text`] and [`visible`]: make text of models and tools harmless for a terminal.
 //!
-//! Text that is only shown loses what would do harm ([`text`]). What a person is asked about keeps everything, and
-//! shows it: see [`visible`]. So does a [`name`], by which a person tells one thing from another.
+//! From text that is only shown, harmful characters are removed ([`text`]). Text that the user decides about is kept
+//! completely, with such characters made visible: see [`visible`]. The same applies to a [`name`], by which the user
+//! distinguishes things.
 use std::{borrow::Cow, iter::Peekable, str::Chars};
 
-/// Without what moves the cursor, sets the title, fills the clipboard or turns the reading direction: control
-/// characters but line feed and tab, the C1 range, and Unicode's direction overrides.
+/// Removes characters that move the cursor, set the title, fill the clipboard or change the reading direction: control
+/// characters except line feed and tab, the C1 range, and Unicode's direction overrides.
 pub fn text(text: &str) -> Cow<'_, str> {
     match text.contains(is_harmful) {
         true => Cow::Owned(text.chars().filter(|c| !is_harmful(*c)).collect()),
@@ -13,8 +14,8 @@ pub fn text(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A line of JSON whose strings show what they hold: control characters, direction overrides and what takes no room are
-/// escaped. A reader of JSON gets the same strings.
+/// A line of JSON in whose strings invisible characters are escaped: control characters, direction overrides and
+/// characters without width. A JSON parser reads the same strings.
 pub fn json(line: &str) -> Cow<'_, str> {
     match line.contains(is_covert) {
         true => Cow::Owned(line.chars().fold(String::new(), escaped)),
@@ -22,7 +23,7 @@ pub fn json(line: &str) -> Cow<'_, str> {
     }
 }
 
-/// Beyond U+FFFF as a pair of surrogates (RFC 8259, 7).
+/// Escapes a character, above U+FFFF as a pair of surrogates (RFC 8259, 7).
 fn escaped(mut line: String, c: char) -> String {
     match is_covert(c) {
         true => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| line += &format!("\\u{unit:04x}")),
@@ -31,9 +32,9 @@ fn escaped(mut line: String, c: char) -> String {
     line
 }
 
-/// A name or a title on one line, in which nothing is hidden: two that differ look different. Blanks of any kind are
-/// spaces; control characters, direction overrides and what takes no room are there as escapes. An emoji that is joined
-/// from several stays whole.
+/// A name or a title on one line without hidden characters: different names look different. Blanks of any kind become
+/// spaces; control characters, direction overrides and characters without width are escaped. A joined emoji stays
+/// whole.
 pub fn name(text: &str) -> Cow<'_, str> {
     if !text.contains(|c: char| is_covert(c) || (c.is_whitespace() && c != ' ')) {
         return Cow::Borrowed(text);
@@ -53,7 +54,7 @@ pub fn name(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a joiner or a selector makes one picture of the text beside it (Unicode Technical Standard 51).
+/// Whether a joiner or a selector belongs to an emoji with the adjacent characters (Unicode Technical Standard 51).
 fn is_part_of_emoji(before: Option<char>, letter: char, after: Option<&char>) -> bool {
     let is_picture =
         |c: char| matches!(c, '\u{2190}'..='\u{2bff}' | '\u{3030}' | '\u{303d}' | '\u{1f000}'..='\u{1faff}');
@@ -71,9 +72,9 @@ fn is_harmful(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}')
 }
 
-/// Text without hidden parts, for a person who decides by it: characters that are invisible, or move other text, are
-/// written as escapes. A line break is `\n` and a new line; blank lines stand behind each other on one, so that they
-/// push nothing off the screen.
+/// Text without hidden parts, for a user who decides by it: characters that are invisible, or move other text, are
+/// escaped. A line break is shown as `\n` and a line break; blank lines are joined on one line, so that they push
+/// nothing off the screen.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -95,12 +96,13 @@ pub fn visible_line(text: &str) -> String {
     escape(text, false)
 }
 
-/// Like [`visible`], for a text whose lines each begin with a sign, such as a diff: line breaks and tabs stay.
+/// Like [`visible`], for a text whose lines each begin with a sign, such as a diff: line breaks and tabs are kept.
 pub fn visible_lines(text: &str) -> String {
     escape(text, true)
 }
 
-/// Longer runs of blanks are counted: they would push what follows them out of sight.
+/// Maximum length of a run of blanks; a longer one is replaced by its count, since it would push the text after it off
+/// the screen.
 const MAX_BLANKS: usize = 80;
 
 fn escape(text: &str, keeps_layout: bool) -> String {
@@ -125,14 +127,14 @@ fn blanks(number: usize) -> String {
     if number > MAX_BLANKS { format!("[{number} blanks]") } else { " ".repeat(number) }
 }
 
-/// Characters that show nothing, turn the reading direction, or look like a blank without being one.
+/// Whether the character is invisible, changes the reading direction, or looks like a blank without being one.
 fn is_unseen(c: char) -> bool {
     let is_blank = c.is_whitespace() && c != ' ';
     c.is_control() || is_blank || is_covert(c)
 }
 
-/// Characters other than blanks that show nothing or turn the reading direction (Unicode 16: control characters,
-/// `Default_Ignorable_Code_Point`, and fillers that are drawn empty).
+/// Whether the character is invisible or changes the reading direction, blanks excluded (Unicode 16: control
+/// characters, `Default_Ignorable_Code_Point`, and fillers that are drawn empty).
 fn is_covert(c: char) -> bool {
     let is_control = c.is_control() && c != '\n' && c != '\t';
     is_control

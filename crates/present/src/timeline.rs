@@ -1,4 +1,4 @@
-//! [`Timeline`]: folds events into items: what is finished, and what happens while something continues.
+//! [`Timeline`]: folds events into items: finished ones, and live ones while something is running.
 mod activity;
 mod asking;
 mod history;
@@ -32,38 +32,38 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How a front-end is given replies and thoughts.
+/// How a front-end receives replies and thoughts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Replies {
-    /// In parts that are Markdown by themselves and never look different later, each thought as a whole.
+    /// In parts that are complete Markdown and never change later, each thought as a whole.
     #[default]
     InParts,
-    /// Replies as they stream. After a retry only what differs from what was shown.
+    /// Replies as they stream. After a retry, only text that differs from the shown text.
     Once,
-    /// Like [`Self::Once`], but when the front-end asks for them, and at most this many bytes at a time; see
+    /// Like [`Self::Once`], but only when the front-end asks for them, and at most this many bytes at a time; see
     /// [`Timeline::news`].
     OnDemand(usize),
-    /// Replies as they stream. After a retry the whole reply again.
+    /// Replies as they stream. After a retry, the whole reply again.
     Anew,
 }
 
-/// A session as people see it: the one fold of its events. Front-ends draw its items.
+/// A session as the user sees it: the only fold of its events for front-ends, which draw its items.
 #[derive(Debug, Default)]
 pub struct Timeline {
-    /// What it works with. A front-end that opened the session with another setup sets it: then no item tells of what the
-    /// person knows.
+    /// Agent, model and effort of the session. A front-end that opened the session with another setup sets this field,
+    /// so that no item tells the user what they know.
     pub setup: SessionSetup,
-    /// The folder in which it works.
+    /// The folder in which the session works.
     pub workspace: PathBuf,
-    /// A turn is running.
+    /// Whether a turn is running.
     pub working: bool,
-    /// When that turn began.
+    /// When the running turn began.
     pub since: Option<Instant>,
-    /// The calls of this round that are not over.
+    /// The calls of this round that have not ended.
     pub calls: Vec<Call>,
-    /// Calls that wait for an answer, the oldest first.
+    /// Calls that wait for an answer, oldest first.
     pub asked: VecDeque<Asked>,
-    /// Prompts that wait for the next request, the oldest first.
+    /// Prompts that wait for the next request, oldest first.
     pub queued: VecDeque<String>,
     /// Background tasks: their IDs and titles.
     pub jobs: Vec<(TaskId, String)>,
@@ -75,9 +75,9 @@ pub struct Timeline {
     pub cost_usd: Option<f64>,
     /// Tokens of the last request and its reply.
     pub context: u64,
-    /// The last reply, whole.
+    /// The last complete reply.
     pub last_reply: String,
-    /// What the model thinks at this moment.
+    /// The model's current thought.
     pub thinking: String,
     /// Why the model is asked again.
     pub retry: Option<String>,
@@ -87,42 +87,42 @@ pub struct Timeline {
     pub plan: Option<Plan>,
     replies: Replies,
     reply: Speech,
-    /// Thoughts, unless they are given as a whole.
+    /// The thoughts, unless they are passed on as a whole.
     thoughts: Speech,
     pieces: Pieces,
-    /// Calls of a turn that was cut off: how they ended is shown when the session continues.
+    /// Calls of a turn that was cut off: their ends are shown when the session continues.
     cut_off: Vec<Call>,
-    /// What runs unasked, if a person or a program chose it.
+    /// The permission mode, if a user or a program chose it.
     pub mode: Option<Mode>,
-    /// What the session works towards.
+    /// The goal of the session.
     pub goal: Option<OpenGoal>,
-    /// Commands run unconfined that were to be confined.
+    /// Whether commands run unconfined although they should be confined.
     pub is_unconfined: bool,
-    /// The tool whose call is being written.
+    /// The tool whose call the model is writing.
     calling: Option<String>,
-    /// Since then the beginning of the conversation is being summarized.
+    /// Since when the beginning of the conversation is being summarized.
     pub summarizing_since: Option<Instant>,
-    /// Since then calls are made again for an undo.
+    /// Since when calls are being repeated for an undo.
     pub undoing_since: Option<Instant>,
-    /// Why the machine that has the session open cannot be reached, while the connection is lost.
+    /// While the connection is lost: why the machine that has the session open cannot be reached.
     pub disconnected: Option<String>,
     /// Hint appended to "… 12 more lines", for example " (Ctrl+O)".
     pub how: &'static str,
     opened_at: u64,
-    /// The last entry that a fork has from the session it comes from.
+    /// The last entry that a fork shares with its original session.
     forked_at: Option<Seq>,
-    /// Since when a person is asked, and for how long one was in this turn, in milliseconds.
+    /// Since when the user is being asked, and for how long the user was asked in this turn, in milliseconds.
     asked_at: Option<u64>,
     waited: u64,
 }
 
 impl Timeline {
-    /// A timeline that gives replies in this way.
+    /// A timeline that passes replies on in this way.
     pub fn with(replies: Replies) -> Self {
         Self { replies, ..Self::default() }
     }
 
-    /// The call of this round, if it is not over.
+    /// The call of this round, if it has not ended.
     pub fn call(&self, id: &CallId) -> Option<&Call> {
         self.calls.iter().find(|call| call.id == *id)
     }
@@ -132,7 +132,7 @@ impl Timeline {
         self.pieces.pending()
     }
 
-    /// What continues at this moment.
+    /// What is running at this moment.
     pub fn activity(&self) -> Activity {
         let running = self.calls.iter().find(|call| call.state == CallState::Running);
         match (&self.retry, &self.calling) {
@@ -150,7 +150,7 @@ impl Timeline {
         }
     }
 
-    /// Takes in what happened, and gives the items of it.
+    /// Applies an event, and returns its items.
     pub fn apply(&mut self, event: &Event) -> Vec<Item> {
         match event {
             Event::Live(update) => self.update(update),
@@ -161,8 +161,8 @@ impl Timeline {
         }
     }
 
-    /// Queues a prompt, as [`haft_core::waiting_prompts`] does: prompts that waited where a fork begins belong to the
-    /// other session.
+    /// Queues a prompt, as [`haft_core::waiting_prompts`] does: prompts that were waiting at the beginning of a fork
+    /// belong to the original session.
     fn queue(&mut self, entry: &Entry) {
         match &entry.fact {
             Fact::SessionOpened(opened) => self.forked_at = opened.forked_from.as_ref().map(|from| from.seq),
@@ -176,12 +176,12 @@ impl Timeline {
         }
     }
 
-    /// The next text or thought that was heard and not given, for [`Replies::OnDemand`].
+    /// The next text or thought that was received and not passed on, for [`Replies::OnDemand`].
     pub fn news(&mut self) -> Option<Item> {
         self.next_news(true)
     }
 
-    /// Whether [`Self::news`] has any.
+    /// Whether [`Self::news`] returns an item.
     pub fn has_news(&self) -> bool {
         self.thoughts.has_news() || self.reply.has_news()
     }
@@ -193,7 +193,7 @@ impl Timeline {
         self.thoughts.news(most).map(thought).or_else(|| self.reply.news(most).map(text))
     }
 
-    /// Live items, unless they are passed on only on demand.
+    /// The live items, unless they are passed on only on demand.
     fn heard(&mut self) -> Vec<Item> {
         match self.replies {
             Replies::OnDemand(_) => Vec::new(),
@@ -214,7 +214,7 @@ impl Timeline {
         items
     }
 
-    /// The remainder of the reply and the thoughts, when no more will follow.
+    /// The rest of the reply and of the thoughts, when no more will follow.
     fn rest_of_reply(&mut self) -> Vec<Item> {
         let mut items: Vec<Item> = self.thought().into_iter().collect();
         items.extend(self.all_news(false));
@@ -223,7 +223,7 @@ impl Timeline {
         items
     }
 
-    /// Takes in what is seen live and never recorded.
+    /// Applies a live update, which is never recorded.
     pub fn update(&mut self, update: &Update) -> Vec<Item> {
         match update {
             Update::Text { text } => {
@@ -271,7 +271,7 @@ impl Timeline {
         }
     }
 
-    /// The connection to the machine that has the session open is lost, or there again.
+    /// Applies a change of the connection to the machine that has the session open.
     fn connection(&mut self, update: &Update) {
         self.disconnected = match update {
             Update::Disconnected { why } => Some(safe::text(why).replace('\n', " ")),
@@ -297,11 +297,11 @@ impl Timeline {
         Item::Retrying { reason, after_ms, was_begun }
     }
 
-    /// Takes in what was recorded `at` this time, in milliseconds since 1970-01-01 UTC.
+    /// Applies a fact that was recorded `at` this time, in milliseconds since 1970-01-01 UTC.
     pub fn fact(&mut self, at: u64, fact: &Fact) -> Vec<Item> {
         (self.summarizing_since, self.awaited_until) = (None, None);
         let items = self.fold(at, fact);
-        // The time that a person takes is not the turn's.
+        // The time in which the user is asked does not count for the turn.
         match (self.asked.is_empty(), self.asked_at) {
             (false, None) => self.asked_at = Some(at),
             (true, Some(since)) => {
@@ -372,7 +372,7 @@ impl Timeline {
         }
     }
 
-    /// A goal was set, looked at or reached.
+    /// Applies a fact about the goal: it was set, checked or reached.
     fn pursued(&mut self, fact: &Fact) -> Vec<Item> {
         OpenGoal::apply(&mut self.goal, fact);
         match fact {
@@ -384,7 +384,7 @@ impl Timeline {
         }
     }
 
-    /// A fact that is shown as a note, if at all.
+    /// Applies a fact that is shown as a note, or not at all.
     fn noted(&mut self, fact: &Fact) -> Vec<Item> {
         match fact {
             Fact::ModelSwitched { .. } => self.retry = None,
@@ -405,11 +405,11 @@ impl Timeline {
         note(fact)
     }
 
-    /// A call begins, does something to files, or ends.
+    /// Applies a fact about a call: it begins, changes files, or ends.
     fn calling(&mut self, fact: &Fact) -> Vec<Item> {
         match fact {
             Fact::ToolStarted { call, name, arguments, .. } => {
-                // A call that was cut off is made again.
+                // A call that was cut off is repeated.
                 self.calls.extend(take(&mut self.cut_off, call));
                 self.with_call(call, |call| (call.state, call.has_started) = (CallState::Running, true));
                 vec![Item::Started { call: call.clone(), name: name.clone(), arguments: arguments.clone() }]
@@ -458,14 +458,14 @@ impl Timeline {
         Item::Prompt { text: safe::text(&text).into_owned(), images, from }
     }
 
-    /// Shows the reply so far, and then the failure that ended it.
+    /// Shows the reply so far, followed by the failure that ended it.
     fn failed(&mut self, message: &str, hint: Option<&str>) -> Vec<Item> {
         let mut items = self.rest_of_reply();
         items.push(Item::failure(message, hint));
         items
     }
 
-    /// Ends everything that is still open: an unfinished turn belongs to a process that is gone.
+    /// Ends everything that is still open: an unfinished turn belongs to a process that has ended.
     pub fn rest(&mut self) {
         self.forget_reply();
         self.thinking.clear();
@@ -502,7 +502,8 @@ impl Timeline {
         items
     }
 
-    /// Where updates were lost, the reply continues behind the parts that were given, or comes once more.
+    /// Completes the reply. If updates were lost, it continues after the parts that were passed on, or is passed on
+    /// again.
     fn finish_in_parts(&mut self, whole: &str) {
         if !self.reply.is_beginning_of(whole) {
             self.reply.take_back(self.pieces.given().unwrap_or_default());
@@ -531,7 +532,7 @@ impl Timeline {
         let mut call = known.unwrap_or_else(unknown);
         name.clone_into(&mut call.made.name);
         let state = if result.went_well() { CallState::Done } else { CallState::Failed };
-        // The user who typed the command wants to see all of its output.
+        // The user who typed the command wants its whole output.
         let lines = if call.is_own { usize::MAX } else { preview::PREVIEW_LINES };
         let (mut preview, verdict, plan) =
             (preview::preview(result, lines, self.how), verdict(result), plan(result));
@@ -564,7 +565,7 @@ impl Timeline {
         let mut items = self.rest_of_reply();
         self.usage += usage;
         self.cost_usd = cost_usd.map(|cost| cost + self.cost_usd.unwrap_or_default()).or(self.cost_usd);
-        // What ends without having begun is a summary.
+        // A turn that ends without having begun is a summary.
         let begun = if self.working { self.opened_at } else { at };
         let waited = self.waited + self.asked_at.map_or(0, |since| at.saturating_sub(since));
         let took = Duration::from_millis(at.saturating_sub(begun).saturating_sub(waited));

@@ -1,4 +1,4 @@
-//! [`Typed`]: what a person types in place of a prompt, in the same words in all front-ends: `/plan`, `/goal`, `/memory`,
+//! [`Typed`]: parses commands in place of a prompt, in the same way in all front-ends: `/plan`, `/goal`, `/memory`,
 //! `/undo`, `/redo`, `/outbox` and `#TEXT`.
 use crate::{
     goal::{self, GoalCommand},
@@ -9,7 +9,7 @@ use crate::{
 use haft_core::{Command, Goal, Mode, OpenGoal, Part, undo};
 use haft_engine::{Session, Setup};
 
-/// The commands, with the text behind each and what it does.
+/// The commands, each with its arguments and its description.
 pub const COMMANDS: [(&str, &str, &str); 6] = [
     ("plan", "PROMPT", "plan, and change nothing until you accept the plan"),
     ("goal", "TEXT --proof COMMAND", "work until a check succeeds; `clear` gives the goal up"),
@@ -26,33 +26,33 @@ pub const COMMANDS: [(&str, &str, &str); 6] = [
 /// A command of [`COMMANDS`], or a line for the notes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Typed {
-    /// Change nothing until a plan is accepted, and send this prompt, if there is one.
+    /// Enter plan mode: change nothing until a plan is accepted. Sends this prompt, if there is one.
     Plan(Option<String>),
-    /// Show, set or give up the goal.
+    /// Show, set or clear the goal.
     Goal(Result<GoalCommand, String>),
-    /// Propose what the journals of the workspace show.
+    /// Propose notes for the workspace from its journals.
     Memory,
     /// Propose this line for the notes of the workspace.
     Remember(String),
-    /// Undo what this text names, see [`UndoWish::read`].
+    /// Undo what this text names: see [`UndoWish::read`].
     Undo(String),
     /// Redo the last undo.
     Redo,
-    /// List, send or drop what is queued, see [`OutboxWish::read`].
+    /// List, send or drop queued calls: see [`OutboxWish::read`].
     Outbox(String),
 }
 
-/// What is to be done for it.
+/// How to carry out a command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Meant {
     /// Commands for the session, in order.
     pub commands: Vec<Command>,
-    /// For the person.
+    /// Note for the user.
     pub note: Option<String>,
 }
 
 impl Typed {
-    /// Reads a prompt; `None` if it is nothing but a prompt.
+    /// Parses input; `None` if it is a prompt.
     pub fn read(prompt: &str) -> Option<Self> {
         if let Some(text) = memory::typed(prompt) {
             return Some(Self::Remember(text.to_owned()));
@@ -62,7 +62,7 @@ impl Typed {
         Self::named(name, rest.trim())
     }
 
-    /// The command of this name.
+    /// The command with this name.
     pub fn named(name: &str, rest: &str) -> Option<Self> {
         match name {
             "plan" => Some(Self::Plan(Some(rest.to_owned()).filter(|text| !text.is_empty()))),
@@ -75,7 +75,7 @@ impl Typed {
         }
     }
 
-    /// Says what is to be done for it in `session`. An error says why nothing is.
+    /// How to carry out the command in `session`. The error says why that is impossible.
     pub fn meant(self, session: &Session, setup: &Setup) -> Result<Meant, String> {
         match self {
             Self::Plan(text) => plan(text, session),
@@ -126,7 +126,8 @@ fn goal(command: GoalCommand, session: &Session, setup: &Setup) -> Result<Meant,
         }
         GoalCommand::Set { text, check, attempts, choose } => {
             let goal = goal::set(text.clone(), check, (attempts, choose), (session, setup))?;
-            // The check is judged as any command: what is typed there may come from another user than the one of this machine.
+            // The check needs approval like any other command: this input may come from another user than that of the
+            // machine.
             let goal = Goal { is_typed: false, ..goal };
             Meant { commands: vec![Command::SetGoal { goal: Some(goal) }, prompt(text)], note: None }
         }

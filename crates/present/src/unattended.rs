@@ -1,4 +1,4 @@
-//! [`refuse`] and [`reply`]: answer in place of a person who is not there.
+//! [`refuse`] and [`reply`]: answer questions if no user can be asked.
 use haft_core::{
     Answer, CallId, Command, Effect, Mode, Policy, Rule, Ruling, SessionOpened, Verdict,
     policy::is_git_object,
@@ -6,24 +6,25 @@ use haft_core::{
 use haft_engine::Session;
 use std::{collections::BTreeSet, path::Path};
 
-/// Refuses an approval, since no person can give it.
+/// Refuses an approval, since no user can be asked.
 pub fn refuse(session: &Session, call: &CallId) {
     let _session_is_closed = session.send(Command::answer(call.clone(), Answer::Unanswered));
 }
 
-/// Answers a tool's question with nothing, since no person can answer.
+/// Answers a tool's question with nothing, since no user can be asked.
 pub fn reply(session: &Session, call: &CallId) {
     let _session_is_closed = session.send(Command::reply(call.clone(), None));
 }
 
-/// What would have allowed `effects` in `session`: the narrowest mode, or rules.
+/// Hint what would have allowed `effects` in `session`: the narrowest mode, or rules.
 pub fn hint(session: &Session, effects: &[Effect]) -> String {
     let entries = session.entries();
     let workspace = SessionOpened::of(&entries).map_or(Path::new(""), |opened| &opened.workspace);
     narrowest(effects, workspace, &session.policy().rules)
 }
 
-/// Contents of a repository never come again under the same name: in a rule, all of them stand for one.
+/// The effect in general form for a rule: Git objects never have the same name again, so one rule covers all of a
+/// repository.
 fn in_general(effect: &Effect) -> Effect {
     match effect {
         Effect::Write(path) if is_git_object(path) => {
@@ -34,17 +35,17 @@ fn in_general(effect: &Effect) -> Effect {
     }
 }
 
-/// What would allow `effects` in `workspace` where `rules` hold: the narrowest mode, or more rules.
+/// Hint what would allow `effects` in `workspace` with `rules`: the narrowest mode, or additional rules.
 pub fn narrowest(effects: &[Effect], workspace: &Path, rules: &[Rule]) -> String {
     let allowed = |policy: &Policy, effects: &[Effect]| {
         let is_repository =
             |path: &Path| path.extension().is_some_and(|end| end == "git") || path.ends_with(".git");
         policy.judge(effects, workspace, &is_repository) == Verdict::Allow
     };
-    // What runs unasked anyway needs no rule.
+    // Effects that need no approval need no rule.
     let is_open = |effect: &&Effect| allowed(&Policy::default(), std::slice::from_ref(*effect));
     let effects: Vec<Effect> = effects.iter().filter(|effect| !is_open(effect)).cloned().collect();
-    // A person's rules that allow come before those that are built in, which ask.
+    // The user's rules that allow come before the built-in ones, which ask.
     let place = rules.iter().rposition(|rule| rule.ruling() != Ruling::Ask).map_or(0, |last| last + 1);
     let allows = |mode: Mode, more: Vec<Rule>| {
         let (before, behind) = rules.split_at(place);

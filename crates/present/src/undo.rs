@@ -1,4 +1,4 @@
-//! [`UndoWish`]: what a person types after `/undo`, in the same words in all front-ends, and the result in words.
+//! [`UndoWish`]: parses the text after `/undo`, in the same way in all front-ends, and formats the result of an undo.
 use crate::{
     cursor,
     diff::sign,
@@ -14,20 +14,20 @@ use haft_core::{
 use haft_engine::Session;
 use std::{fmt, sync::Arc};
 
-/// What is to be undone.
+/// What to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UndoWish {
     /// The last turn.
     LastTurn,
-    /// List the calls, to choose one.
+    /// Lists the calls, to choose one.
     List,
     /// These calls.
     Calls(UndoCalls),
 }
 
 impl UndoWish {
-    /// Reads what follows `/undo`: nothing, `list`, `merge` (what the last undo left alone), or the number of a call and
-    /// `with-dependents` or `merge`. An error says what can be typed.
+    /// Parses the text after `/undo`: nothing, `list`, `merge` (merges what the last undo left alone), or the number of
+    /// a call and `with-dependents` or `merge`. The error says what can be typed.
     pub fn read(text: &str) -> Result<Self, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let number = words.first().and_then(|word| word.parse::<usize>().ok()).filter(|number| *number > 0);
@@ -50,18 +50,18 @@ impl UndoWish {
     }
 }
 
-/// A call that changed files and was not undone, in words for people.
+/// A call that changed files and was not undone, described for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndoableCall {
     /// Number of the call in the session, counted from 1.
     pub number: usize,
     /// The tool and its arguments in brief, as `edit a.txt`.
     pub title: String,
-    /// What it did to each file, as `~ a.txt  + b.txt`.
+    /// Its change of each file, as a sign and a name such as `~ a.txt`, separated by two blanks.
     pub files: String,
 }
 
-/// Returns the calls of a session of these entries that can be undone, in the order in which they were made.
+/// Returns the calls that can be undone in a session with these entries, in order.
 pub fn undoable(entries: &[Arc<Entry>]) -> Vec<UndoableCall> {
     let call = |call: &PastCall| {
         let files = squash(&call.changes);
@@ -82,7 +82,7 @@ impl fmt::Display for UndoableCall {
     }
 }
 
-/// Says that single calls are undone, or `would be`; `None` if the undo was of no single call.
+/// Says that single calls were undone, or `would be`; `None` if `calls` is empty.
 pub fn sentence(calls: &[usize], is_dry: bool) -> Option<String> {
     let numbers: Vec<String> = calls.iter().map(ToString::to_string).collect();
     let (what, is) = match &numbers[..] {
@@ -94,8 +94,8 @@ pub fn sentence(calls: &[usize], is_dry: bool) -> Option<String> {
     Some(format!("{what} {is} undone; the conversation stays as it is"))
 }
 
-/// What going back or forward did, for a front-end that shows text: the files, one line each, then the calls. `None` of
-/// another fact.
+/// The result of an undo or redo, for a front-end that shows text: the files, one line each, then the calls. `None` for
+/// other facts.
 pub fn told(fact: &Fact) -> Option<String> {
     let Fact::Rewound { calls, .. } = fact else { return None };
     let lines = moved_by(fact)?.into_iter().chain(sentence(calls, false));
@@ -105,16 +105,16 @@ pub fn told(fact: &Fact) -> Option<String> {
 /// Why calls were not undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// A sentence without its dot.
+    /// The reason, a sentence without its period.
     pub why: String,
-    /// The numbers of the later calls that depend on those that were to be undone.
+    /// The numbers of the later calls that depend on the calls to undo.
     pub depends: Vec<usize>,
-    /// Whether an undo that merges texts would take them back.
+    /// Whether an undo that merges texts is possible.
     pub can_merge: bool,
 }
 
 impl Refusal {
-    /// What `update` says; `None` if it is about something else.
+    /// The refusal in `update`; `None` for other updates.
     pub fn of(update: &Update) -> Option<Self> {
         let Update::UndoRefused { why, depends, can_merge } = update else { return None };
         Some(Self { why: why.clone(), depends: depends.clone(), can_merge: *can_merge })
@@ -122,7 +122,7 @@ impl Refusal {
 }
 
 impl Refusal {
-    /// The error with what can be typed next, if `calls` were to be undone.
+    /// The error for an undo of `calls`, with a hint what to type next.
     pub fn about(&self, calls: &[usize]) -> String {
         match (self.can_merge, calls) {
             (false, _) | (true, []) => self.why.clone(),
@@ -132,11 +132,11 @@ impl Refusal {
     }
 }
 
-/// Takes calls back and waits until that is done; gives the entry that says what became of files. Meanwhile
-/// [`Command::Interrupt`] leaves everything as it was.
+/// Undoes calls and waits until that is done; returns the entry with the result. Meanwhile, [`Command::Interrupt`]
+/// cancels the undo without changes.
 ///
 /// # Errors
-/// Fails if later calls depend on them, changes of others are in the way, or the session closes.
+/// Fails if later calls depend on these, changes of others are in the way, or the session closes.
 pub async fn undo_calls(session: &Session, undo: UndoCalls) -> Result<Arc<Entry>, Refusal> {
     let wanted = undo.calls.clone();
     let is_it = |fact: &Fact| match fact {

@@ -14,29 +14,29 @@ use std::{
     io::{self, Write},
 };
 
-/// How much is shown beside the reply.
+/// How much is printed beside the reply.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
-    /// Show nothing but the reply and errors.
+    /// Print only the reply and errors.
     pub quiet: bool,
-    /// Colors on the second stream.
+    /// Use colors on the second stream.
     pub color: bool,
-    /// What the model thinks, too.
+    /// Print the model's thoughts, too.
     pub thinking: bool,
 }
 
-/// Prints events as they come.
+/// Prints events as they arrive.
 pub struct Words<Out, Err> {
     reply: Out,
     notes: Err,
     style: Style,
     chat: Chat,
     timeline: Timeline,
-    /// Whether the text of the current reply on the first stream is in the middle of a line.
+    /// Whether the last text of the reply on the first stream ended in the middle of a line.
     is_in_line: bool,
-    /// Calls that have ended before an earlier one.
+    /// Calls that have ended before an earlier call.
     order: CallOrder<Call>,
-    /// Draws changes; without it files are named.
+    /// Draws changes; if `None`, only the files are named.
     diffs: Option<Diffs>,
     /// Calls whose changes were shown when they asked.
     asked: HashSet<CallId>,
@@ -45,19 +45,20 @@ pub struct Words<Out, Err> {
 type Diffs = Box<dyn Fn(&[Change]) -> String + Send>;
 
 impl<Out: Write, Err: Write> Words<Out, Err> {
-    /// `reply` gets what the model says, `notes` the rest. `chat` replaces words of ours with those of a profile.
+    /// `reply` gets the model's text, `notes` everything else. `chat` has the profile's texts, which replace the
+    /// default ones.
     pub fn new(reply: Out, notes: Err, style: Style, chat: Chat) -> Self {
         let timeline = Timeline::with(Replies::Once);
         let (order, asked) = Default::default();
         Self { reply, notes, style, chat, timeline, is_in_line: false, order, diffs: None, asked }
     }
 
-    /// Shows what changes did as `diffs` draws it.
+    /// Prints changes as `diffs` draws them.
     pub fn with_diffs(self, diffs: impl Fn(&[Change]) -> String + Send + 'static) -> Self {
         Self { diffs: Some(Box::new(diffs)), ..self }
     }
 
-    /// What the reply is written to.
+    /// The writer of the reply.
     pub fn reply(&mut self) -> &mut Out {
         &mut self.reply
     }
@@ -82,7 +83,7 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
             }
             Item::Retrying { reason, after_ms, .. } => {
                 match after_ms {
-                    // Another model is asked in its place.
+                    // Another model is asked instead.
                     0 => self.note(&reason),
                     _ => self.note(&format!("{reason}; asking again in {:.1} s", after_ms as f64 / 1000.0)),
                 }
@@ -178,7 +179,7 @@ impl<Out: Write, Err: Write> Words<Out, Err> {
             return self.reply.flush();
         }
         if !call.has_started && self.chat.executing.is_none() {
-            // It was refused, or its arguments were wrong: what was wanted is not shown yet.
+            // The call was refused, or its arguments were wrong: its head was not printed yet.
             self.line(&self.head(call))?;
         }
         let sign = if result.went_well() { "✓" } else { "✗" };

@@ -1,5 +1,5 @@
-//! [`kill`]: kills processes that left the group they were started in (daemons, `setsid`), found by their tags. It
-//! alone ends them with their command, while this process continues.
+//! [`kill`]: kills processes that left the group they were started in (daemons, `setsid`), found by their tags. While
+//! this process continues, this alone ends them with their command.
 use crate::{
     proc::{ENVIRONMENT_END, Stat, others, read},
     process_tags::words,
@@ -18,7 +18,7 @@ use std::{
 /// Maximum passes: a killed process may have started another one a moment before, and so may that one, but not forever.
 const MAX_PASSES: usize = 5;
 
-/// How long to wait between two passes: a signal arrives, a program takes the place of another.
+/// How long to wait between two passes: signals must arrive, and `execve` must complete.
 const PASS_DELAY: Duration = Duration::from_millis(10);
 
 /// Kills every process that carries `start` in the environment that it was started with. Finds none without `/proc`, and
@@ -56,7 +56,7 @@ pub(crate) struct Process {
     pub(crate) environment: Vec<u8>,
 }
 
-/// How many there were, those counted that may turn out to be one.
+/// Kills every wanted process once. Returns how many there were, including processes that may turn out to be wanted.
 fn kill_once(is_wanted: impl Fn(&Process) -> bool) -> usize {
     let mut found = 0;
     for (pid, folder) in others() {
@@ -72,19 +72,20 @@ fn kill_once(is_wanted: impl Fn(&Process) -> bool) -> usize {
     found
 }
 
-/// `None` if it has no environment yet. Kernel threads and zombies cannot have one, and they are most of the processes.
+/// The environment of a process; `None` if it has none yet. Kernel threads and zombies never have one, and are most of
+/// the processes.
 fn environment_of(process: &Path) -> Option<Vec<u8>> {
     let environment = || read(&process.join("environ"));
     match environment() {
         Ok(found) if !found.is_empty() => Some(found),
         Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => Some(Vec::new()),
-        // Otherwise it may have changed a moment ago.
+        // Read again, because the environment may have changed a moment ago.
         _ => (!is_between_programs(process)).then(|| environment().unwrap_or_default()),
     }
 }
 
-/// In the middle of `execve` a process has a program, and no place for an environment yet. A process that was started
-/// without a variable has an empty place.
+/// Whether the process is in the middle of `execve`: it has a program, but no memory for an environment yet. A process
+/// that was started without variables has an empty memory area for them.
 fn is_between_programs(process: &Path) -> bool {
     Stat::read(process).field(ENVIRONMENT_END) == Some("0") && fs::read_link(process.join("exe")).is_ok()
 }

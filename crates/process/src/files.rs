@@ -9,7 +9,8 @@ use std::{
     time::Duration,
 };
 
-/// Makes a folder, and the missing ones above it. An existing one stays as it is. The error names the folder.
+/// Creates a folder that only this user may access, and missing parent folders. An existing folder stays unchanged. The
+/// error names the folder.
 pub fn own_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| {
         let what = format!("cannot create the directory `{}`: {error}", folder.display());
@@ -23,8 +24,8 @@ pub fn write_own_file(file: &Path, content: impl AsRef<[u8]>) -> io::Result<()> 
     file.write_all(content.as_ref())
 }
 
-/// Opens a regular file. It does not wait for a pipe, adopt a terminal or read a device in its place: the error is of
-/// the kind `InvalidInput`, that of a folder `IsADirectory`. Follows links.
+/// Opens a regular file. Never waits for a pipe, adopts a terminal or reads a device: fails with the kind
+/// `InvalidInput` for these, and with `IsADirectory` for a folder. Follows links.
 pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = options.custom_flags(flags.bits().cast_signed()).open(path)?;
@@ -53,8 +54,8 @@ pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// How often a folder is checked for a file that is to appear.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Waits until `file` exists and removes it: asks this process to stop, for callers that share only a folder with it.
-/// Without a `file` it waits forever.
+/// Waits until `file` exists, and removes it. With such a file, programs that share only a folder with this process can
+/// ask it to stop. Without a `file`, waits forever.
 pub async fn appears(file: Option<&Path>) {
     let Some(file) = file else { return std::future::pending().await };
     while std::fs::remove_file(file).is_err() {

@@ -1,4 +1,4 @@
-//! [`follow`]: reads what a process prints until its end, and ends what it left.
+//! [`follow`]: reads the output of a process until its end, and then ends its remaining children.
 use crate::{
     group::Group,
     orphans,
@@ -14,14 +14,14 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// How long a command's children may write after its end: `echo x > >(sed …)` is finished by one of them, and on a busy
-/// machine that one may not even have started.
+/// How long a command's children may write after its end: for example, one of them finishes `echo x > >(sed …)`, and on
+/// a busy machine it may not even have started.
 const CHILDREN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long the pipes are read after the children were killed, too. A process that still holds one has left the group.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Reads what a process prints until it ends or its time is over; then ends the rest of its group. Meanwhile serves its
+/// Reads the output of a process until it ends or times out; then ends the rest of its group. Meanwhile serves its
 /// proxy, if it may reach hosts.
 pub(crate) async fn follow(
     mut group: Group,
@@ -143,7 +143,7 @@ impl<F: FnMut(&str)> Pipes<F> {
     }
 }
 
-/// A stream. Reads as much at once as a pipe holds.
+/// A stream, read in pieces of the size of a pipe.
 struct Pipe<R> {
     reader: Option<R>,
     buffer: Box<[u8]>,

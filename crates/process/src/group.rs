@@ -33,8 +33,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A process, its group, and the processes that left it.
 ///
-/// On drop they are asked to end, and killed when the grace is over: `git` that is killed at once leaves its lock
-/// behind. The tokio runtime waits meanwhile; without a runtime, or if it ends before, they are killed at once.
+/// On drop the processes are asked to end, and killed after the grace period: `git`, for example, leaves its lock
+/// behind if it is killed at once. A task of the tokio runtime waits meanwhile; without a runtime, or if it ends
+/// before, they are killed at once.
 #[derive(Debug)]
 pub(crate) struct Group {
     members: Option<Members>,
@@ -42,8 +43,8 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Starts `command` in `folder` as [`spawn`] does, with this environment and no other, and a word of its own among the
-    /// words of its variable. It sees and reaches what `confinement` says. `takes_input`: whether it gets a standard
+    /// Starts `command` in `folder` as [`spawn`] does, with exactly this environment, and with a unique word in its
+    /// variable `HAFT_CALL`. `confinement` limits what it sees and reaches. `takes_input`: whether it gets a standard
     /// input.
     pub(crate) fn start(
         mut command: Command,
@@ -74,7 +75,7 @@ impl Group {
         Ok(group)
     }
 
-    /// The proxy to the hosts that it may reach, which the caller must serve.
+    /// Takes the proxy to the hosts that the command may reach. The caller must serve it.
     pub(crate) fn take_proxy(&mut self) -> Option<Proxy> {
         self.proxy.take()
     }
@@ -84,8 +85,8 @@ impl Group {
         &mut self.members().child
     }
 
-    /// Both streams of the process. Their pipes are held open until the members are gone: a process that cleans up may
-    /// print.
+    /// Takes both streams of the process. Their pipes are kept open until the members have ended, because a process may
+    /// print while it cleans up.
     pub(crate) fn streams(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
         let Members { child, pipes, .. } = self.members();
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
@@ -94,8 +95,8 @@ impl Group {
         (stdout, stderr)
     }
 
-    /// How the process ended, if it has. Its children are killed then: without them nothing keeps the group's number
-    /// from being given to others.
+    /// How the process ended, if it has. Also kills its children then, because the group's ID may be reused after its
+    /// leader has ended.
     pub(crate) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         let members = self.members();
         let ended = members.child.try_wait()?;
@@ -105,7 +106,7 @@ impl Group {
         Ok(ended)
     }
 
-    /// Asks all members to end, and waits until they did or the grace is over.
+    /// Asks all members to end, and waits until they have ended or the grace period is over.
     pub(crate) async fn ask_to_end(&mut self) {
         let members = self.members();
         members.signal(Signal::TERM);
@@ -129,7 +130,7 @@ impl Drop for Group {
         if let (Some(mut members), Ok(runtime)) = (self.members.take(), Handle::try_current()) {
             members.signal(Signal::TERM);
             let cleanup = Cleanup::new();
-            // The runtime owns them, for as long as the grace is.
+            // The runtime owns the members for the grace period.
             runtime.spawn(async move {
                 members.clean_up().await;
                 members.kill().await;
@@ -139,8 +140,8 @@ impl Drop for Group {
     }
 }
 
-/// Waits until every command that was cancelled in this process has cleaned up, at most for the grace. If the process
-/// ends before, the commands are killed at once.
+/// Waits until every command that was cancelled in this process has cleaned up, at most for the grace period. If the
+/// process ends before, the commands are killed at once.
 pub async fn wait_for_cleanup() {
     while !is_cleaned_up() {
         sleep(POLL_INTERVAL).await;
@@ -174,20 +175,21 @@ impl Drop for Cleanup {
 #[derive(Debug)]
 struct Members {
     child: Child,
-    /// `None` once the group is killed. Later, another one may have the number.
+    /// `None` once the group is killed, because another group may get its ID.
     leader: Option<Pid>,
     /// The process that was started.
     first: Option<Pid>,
-    /// What tags the processes that left the group.
+    /// The tag by which processes that left the group are found.
     start: String,
-    /// All processes of a confined command are in one namespace, and end with the first of it.
+    /// Whether the command is confined: all its processes are in one namespace, and end with the namespace's first
+    /// process.
     is_confined: bool,
-    /// Held open, since a process that prints into a pipe without a reader is killed.
+    /// Kept open, because a process that prints into a pipe without a reader is killed.
     pipes: Vec<OwnedFd>,
 }
 
 impl Members {
-    /// Returns when the members are gone, or when the grace is over.
+    /// Waits until the members have ended, or the grace period is over.
     async fn clean_up(&mut self) {
         let (child, leader) = (&mut self.child, self.leader);
         let gone = async {

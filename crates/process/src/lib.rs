@@ -2,14 +2,14 @@
 //!
 //! [`Shell`] runs one command line and returns a [`Finished`], whatever the command does: it may never end, ignore
 //! signals, print without end, ask the terminal, or leave children behind. [`Program`] does the same for one program
-//! with its arguments, and [`Program::start_piped`] starts one that the caller exchanges messages with. A command with
-//! a [`haft_core::Confinement`] sees and reaches only what that says: `haft-sandbox` confines it.
+//! with its arguments, and [`Program::start_piped`] starts one that the caller exchanges messages with. `haft-sandbox`
+//! confines a command that has a [`haft_core::Confinement`].
 //!
 //! A killed process cannot end what it started. Three mechanisms do: the system kills its children, a supervisor
 //! ([`supervise_by`]) kills the processes below them, and the process that continues its work calls [`end_previous_run`]
 //! first.
 //!
-//! [`read_regular`] reads files that may be anything.
+//! [`read_regular`] reads untrusted paths, which may be pipes or devices.
 //!
 //! How it works inside: `README.md` of this crate.
 

@@ -1,17 +1,18 @@
-//! [`Mask`]: replaces texts that no output may show, wherever the stream is cut into pieces.
+//! [`Mask`]: replaces hidden texts in a stream, even if they are split between pieces.
 use aho_corasick::{AhoCorasick, MatchKind};
 use std::{borrow::Cow, sync::Arc};
 
-/// What the output shows in their place.
+/// The replacement of a hidden text.
 const MASK: &[u8] = b"[key]";
 
 /// Masks one stream on its way to its reader.
 #[derive(Clone)]
 pub(crate) struct Mask {
     hidden: Arc<[String]>,
-    /// Finds the first of them, and the longest of those that begin at one place. `None` if nothing is hidden.
+    /// Finds the first hidden text, and the longest one of those that begin at the same place. `None` if nothing is
+    /// hidden.
     finder: Option<AhoCorasick>,
-    /// The end of the input so far, which may be the beginning of such a text.
+    /// The end of the input so far, which may be the beginning of a hidden text.
     held: Vec<u8>,
 }
 
@@ -44,7 +45,7 @@ impl Mask {
         std::mem::take(&mut self.held)
     }
 
-    /// How many bytes at the end may begin one of the texts.
+    /// Number of bytes at the end that may begin a hidden text.
     fn beginning_at_end_of(&self, shown: &[u8]) -> usize {
         let longest = |text: &String| {
             let most = text.len().saturating_sub(1).min(shown.len());

@@ -1,5 +1,5 @@
-//! [`adopt_orphans`]: makes processes that lost their parents children of this one. It alone keeps a command from passing for
-//! a person on the session socket after a second fork.
+//! [`adopt_orphans`]: makes orphaned descendants children of this process. It alone prevents a command from counting as
+//! the user on the session socket after a second fork.
 //!
 //! Linux gives an orphan to the nearest process above it that asked for orphans (`PR_SET_CHILD_SUBREAPER`, prctl(2)),
 //! whatever session, group or environment the orphan chose. A process that takes orphans has to wait for them when they

@@ -1,4 +1,4 @@
-//! [`Finished`] and [`ProcessError`]: how running a command came out.
+//! [`Finished`] and [`ProcessError`]: the result of running a command.
 use crate::output::Captured;
 use haft_sandbox::Unreached;
 use std::{
@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a command left.
+/// The result of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
     /// Standard output.
@@ -19,7 +19,7 @@ pub struct Finished {
     pub truncated: bool,
     /// The file with the whole output, at most 64 MB of it.
     pub spilled: Option<PathBuf>,
-    /// Hosts that a command with network access asked for and did not reach.
+    /// Hosts that a command with network access requested and did not reach.
     pub unreached: Vec<Unreached>,
 }
 
@@ -40,7 +40,7 @@ pub enum ProcessError {
     /// The text cannot be passed to a process.
     #[error("cannot run the command: it contains a NUL byte")]
     Nul,
-    /// The folder is gone, there is no shell, the command line is too long …
+    /// The command could not be started: the folder does not exist, there is no shell, the command line is too long …
     #[error("cannot start {what} in `{}`: {source}", folder.display())]
     Start {
         /// A shell, or the name of the program.

@@ -1,4 +1,4 @@
-//! [`Output`]: keeps what a process prints in bounded memory, and all of it on disk if the caller asked for that.
+//! [`Output`]: keeps the output of a process in bounded memory, and all of it on disk if the caller requested that.
 use crate::{files::own_folder, mask::Mask};
 use std::{
     collections::VecDeque,
@@ -14,13 +14,13 @@ use std::{
 pub struct Captured {
     /// What was kept: all of it, or head and tail one after the other. Bytes that are not valid UTF-8 stand as `�`.
     pub text: String,
-    /// Left out between head and tail; 0 if `text` is all there was.
+    /// Bytes left out between head and tail; 0 if `text` is complete.
     pub missing_bytes: u64,
     /// Line ends in the part that is left out.
     pub missing_lines: u64,
 }
 
-/// Which stream.
+/// The stream of a piece of output.
 #[derive(Clone, Copy)]
 pub(crate) enum Source {
     Stdout,
@@ -36,7 +36,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Keeps `most` bytes of each stream in memory; if there is more, all of it in a file in `folder`.
+    /// Keeps at most `most` bytes of each stream in memory; if there is more, the whole output in a file in `folder`.
     pub(crate) fn new(most: usize, folder: Option<PathBuf>) -> Self {
         let nothing = Mask::new(&Arc::default());
         Self {
@@ -96,7 +96,7 @@ impl Ends {
         Self { most, head: Vec::new(), tail: VecDeque::new(), missing_bytes: 0, missing_lines: 0 }
     }
 
-    /// How much is kept of the beginning: half.
+    /// Half of the limit is for the beginning.
     fn push(&mut self, bytes: &[u8]) {
         let room = (self.most - self.most / 2).saturating_sub(self.head.len()).min(bytes.len());
         let (head, rest) = bytes.split_at(room);
@@ -135,7 +135,7 @@ struct Spill {
 
 impl Spill {
     fn open(&mut self, so_far: &[Ends]) {
-        // Taken, so that it is tried once.
+        // Taken, so that creating the file is tried only once.
         let Some(folder) = self.folder.take() else { return };
         self.file = new_file(&folder).ok();
         so_far.iter().for_each(|ends| self.push(&ends.bytes()));
@@ -165,7 +165,7 @@ pub fn new_file(folder: &Path) -> io::Result<(File, PathBuf)> {
     unreachable!("some number is free")
 }
 
-/// Turns bytes into text, chunk by chunk: a character cut in two by the end of a chunk waits for its other half.
+/// Decodes bytes as text, chunk by chunk. A character that is split between chunks is kept until it is complete.
 #[derive(Default)]
 struct Decoder {
     half: Vec<u8>,

@@ -1,6 +1,6 @@
-//! [`end_previous_run`]: ends what a process left running that was killed, or had no time to end it. It alone carries
-//! the promise that nothing of a killed run is alive when its session continues, where the supervisor was killed as
-//! well.
+//! [`end_previous_run`]: ends processes left running by a process that was killed or had no time to end them. If the
+//! supervisor was killed as well, this alone guarantees that no process of the killed run is alive when its session
+//! continues.
 use crate::{
     escaped::{Process, kill_all},
     proc::{FLAGS, PENDING_SIGNALS, STARTED, Stat},
@@ -52,7 +52,7 @@ impl Owner {
         loop {
             match self.fate()? {
                 (instance, Fate::Ended) => return Some(instance),
-                // Between the moment when it gives up its files, including locks, and its end.
+                // A process closes its files, including locks, shortly before it has ended.
                 (_, Fate::Ending) if Instant::now() < end => sleep(POLL_INTERVAL),
                 (_, Fate::Ending | Fate::Lives) => return None,
             }
@@ -84,9 +84,9 @@ enum Fate {
     Ended,
 }
 
-/// Kills the processes that still run of `sessions`, which carry the session names in the variable `HAFT_CALL`, and all
-/// that `owner` had started, if that process has ended. Leaves processes of this process alone. Blocks until they are
-/// gone; returns how many could not be killed.
+/// Kills running processes of `sessions`, which have the session names in the variable `HAFT_CALL`, and all processes
+/// that `owner` had started, if that process has ended. Does not kill processes started by this process. Blocks until
+/// they have ended; returns how many could not be killed.
 pub fn end_previous_run(sessions: &[String], owner: Option<&Owner>) -> usize {
     let dead = owner.and_then(Owner::dead_instance).filter(|dead| *dead != instance());
     let is_wanted = |process: &Process| match words(&process.environment) {
@@ -133,7 +133,7 @@ fn is_ending(process: &Path) -> bool {
     threads(process).iter().any(is_ending)
 }
 
-/// Process numbers are comparable only if this is the same.
+/// The PID namespace: process IDs are comparable only within the same namespace.
 fn namespace() -> String {
     let link = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     link.to_string_lossy().replace(' ', "")

@@ -1,5 +1,5 @@
-//! [`keep_memory_private`] and [`give_memory_back`]: what other processes see of this one's memory, and how much of it there
-//! is.
+//! [`keep_memory_private`] and [`give_memory_back`]: protect this process's memory from other processes, and return
+//! freed memory to the system.
 use std::io;
 
 /// Closes the memory of this process (`/proc/PID/mem`, `ptrace`, core dumps) to all other processes of the same user,
@@ -20,7 +20,7 @@ pub fn keep_memory_private() -> io::Result<()> {
             thread::{CapabilitySet, remove_capability_from_bounding_set},
         };
         set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-        // A process that is not root may not, and need not.
+        // A process that is not root cannot do this, and need not.
         let _it_is_not_ours = remove_capability_from_bounding_set(CapabilitySet::SYS_PTRACE);
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! [`VARIABLE`] and [`numbered`]: tag our processes so that they are found however far they are from this one, by a
-//! variable in their environment and a number among their limits.
+//! [`VARIABLE`] and [`numbered`]: tag processes, so that this process finds all its descendants, by a variable in their
+//! environment and a number in their resource limits.
 //!
 //! `HAFT_CALL` holds words: the sessions that a process belongs to, if the caller named them, and its *start*,
 //! `PID-RANDOM-NUMBER`. The first two parts of a start name this process, and are its *instance*. A command inherits
@@ -24,7 +24,7 @@ use std::{
 /// The variable by which processes are found: the caller may put words of its own into it, separated by spaces.
 pub const VARIABLE: &str = "HAFT_CALL";
 
-/// Names this process in the tags of the processes that it starts: `PID-RANDOM`.
+/// The name of this process in the tags of the processes that it starts: `PID-RANDOM`.
 pub(crate) fn instance() -> &'static str {
     static INSTANCE: OnceLock<String> = OnceLock::new();
     INSTANCE
@@ -49,7 +49,7 @@ pub(crate) fn numbered() -> Option<Rlimit> {
     maximum.is_none_or(|most| number <= most).then_some(Rlimit { current: Some(number), maximum })
 }
 
-/// A number that is not set by chance: 2^62 and above, in microseconds.
+/// The number for an instance: 2^62 microseconds or more, so that no other program sets it by chance.
 fn number_of(instance: &str) -> Option<u64> {
     let (_, random) = instance.split_once('-')?;
     Some(u64::from_str_radix(random, 16).ok()? >> 2 | 1 << 62)

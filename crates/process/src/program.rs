@@ -35,7 +35,7 @@ pub struct Program {
     pub timeout: Option<Duration>,
     /// Maximum bytes kept of each stream, half from its beginning and half from its end.
     pub capture: usize,
-    /// What it sees and reaches. `None`: everything that this process does.
+    /// Its confinement. `None`: it sees and reaches everything that this process does.
     pub confinement: Option<Arc<Confinement>>,
 }
 

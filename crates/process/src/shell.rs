@@ -1,4 +1,4 @@
-//! [`Shell`]: runs a command line, from its start to its certain end.
+//! [`Shell`]: runs a command line and guarantees that it ends.
 use crate::{
     follow::follow,
     group::Group,
@@ -38,7 +38,7 @@ pub struct Shell {
     pub spill: Option<PathBuf>,
     /// Texts that are replaced by `[key]` in all output.
     pub hidden: Arc<[String]>,
-    /// What it sees and reaches. `None`: everything that this process does.
+    /// Its confinement. `None`: it sees and reaches everything that this process does.
     pub confinement: Option<Arc<Confinement>>,
 }
 

@@ -1,7 +1,7 @@
-//! [`spawn`]: starts processes that end at once when this one does, even where it has no supervisor.
+//! [`spawn`]: starts processes that end as soon as this one ends, even without a supervisor.
 //!
-//! Linux sends the *parent-death signal* of a process when the thread ends that started it. Threads of a runtime come and
-//! go, so one thread starts all processes, and lasts as long as this process does.
+//! Linux sends the *parent-death signal* to a process when the thread that started it ends. Threads of a runtime may
+//! end at any time, so one thread, which runs as long as this process, starts all processes.
 use crate::{process_tags, supervisor};
 use haft_sandbox::Plan;
 use rustix::process::{
@@ -48,7 +48,7 @@ fn before_program(command: &mut Command, steps: impl FnMut() -> io::Result<()> +
 
 /// What a process does before its program begins.
 struct FirstSteps {
-    /// What tags the process as ours, see [`crate::process_tags`].
+    /// The limit that tags the process as ours, see [`crate::process_tags`].
     number: Option<Rlimit>,
     /// The process with which it ends; `None` if its end is not tied to another process.
     ends_with: Option<Pid>,
@@ -60,12 +60,12 @@ impl FirstSteps {
     fn take(&self) -> io::Result<()> {
         setsid()?;
         if let Some(number) = self.number {
-            // Some systems do not know it.
+            // Some systems do not support this limit.
             let _it_has_none = setrlimit(Resource::Rttime, number);
         }
         if self.ends_with.is_some() {
             set_parent_process_death_signal(Some(Signal::KILL))?;
-            // It may have ended already.
+            // The parent may have ended already.
             if getppid() != self.ends_with {
                 return Err(rustix::io::Errno::SRCH.into());
             }
@@ -79,8 +79,8 @@ impl FirstSteps {
 /// standard streams.
 #[expect(unsafe_code, reason = "close_range(2) has no safe form that does no more than mark")]
 fn keep_files() {
-    // SAFETY: marks descriptors to be closed when the program begins; all of this process stay open until then. An older
-    // system does not know it.
+    // SAFETY: marks descriptors to be closed when the program begins; all of this process stay open until then. An
+    // older system does not support the call.
     unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
 }
 
@@ -93,7 +93,7 @@ fn start_in(
     let (answer, started) = mpsc::channel();
     let job: Job = Box::new(move || {
         let _the_caller_is_gone = answer.send(start());
-        // Afterwards, so that no caller waits for it.
+        // Started afterwards, so that no caller waits for the supervisor.
         supervisor::start();
     });
     let no_answer = || io::Error::other("the runtime cannot start processes");
@@ -106,7 +106,7 @@ fn lasting_thread() -> Option<&'static mpsc::Sender<Job>> {
     static THREAD: OnceLock<Option<mpsc::Sender<Job>>> = OnceLock::new();
     let begin = || {
         let (sender, jobs) = mpsc::channel::<Job>();
-        // All that it started would end with it.
+        // A panic must not end this thread, because all processes that it started would end, too.
         let work = move || jobs.into_iter().for_each(|job| drop(catch_unwind(AssertUnwindSafe(job))));
         thread::Builder::new().name("haft-spawn".into()).spawn(work).ok()?;
         Some(sender)

@@ -1,6 +1,6 @@
-//! [`supervise`]: a process beside this one that outlives it, and then ends what it left running. It alone carries the
-//! promise that a killed program leaves nothing alive: the parent-death signal reaches only the processes that this one
-//! started itself, not those below.
+//! [`supervise`]: runs the supervisor, a process that outlives this one and then ends processes that it left running.
+//! It alone guarantees that a killed program leaves no process alive: the parent-death signal reaches only direct
+//! children of this process.
 use crate::{
     escaped::{Process, kill_all},
     previous_run::has_left,
@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Precedes the name of the instance in the one argument of the supervisor.
+/// Prefix of the instance name in the only argument of the supervisor.
 const ARGUMENT_PREFIX: &str = "--end-what-is-left-of=";
 
 /// Sent to the supervisor if nothing is left to end.
@@ -36,7 +36,7 @@ enum Supervisor {
     None,
     /// Not started yet. `belongs_to`: the variable of this process.
     Named { program: PathBuf, belongs_to: Option<String> },
-    /// The supervisor runs. It ends what is left when this pipe is closed.
+    /// The supervisor runs. It ends remaining processes when this pipe is closed.
     Runs(ChildStdin),
 }
 
@@ -102,8 +102,8 @@ fn lock() -> MutexGuard<'static, Supervisor> {
     SUPERVISOR.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// In a group of its own, so that no key of a terminal reaches it, and with nothing of our environment but the variable
-/// that says what this process itself belongs to.
+/// Starts the supervisor in a group of its own, so that signals of a terminal do not reach it, and with only one
+/// variable of our environment: the one that tags this process itself.
 fn begin(program: &Path, belongs_to: Option<&str>) -> io::Result<ChildStdin> {
     let mut command = Command::new(program);
     command.arg(format!("{ARGUMENT_PREFIX}{}", instance())).current_dir("/").env_clear().process_group(0);

@@ -1,4 +1,4 @@
-//! [`is_read`]: tells whether the other end has read what was written.
+//! [`is_read`]: checks whether the other end has read everything that was written.
 use rustix::{
     fs::{FileType, fstat},
     io::ioctl_fionread,

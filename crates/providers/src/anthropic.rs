@@ -1,4 +1,4 @@
-//! Anthropic's Messages: the request. What comes back is read in [`reply`].
+//! [`body`]: requests of Anthropic's Messages. Responses are parsed in [`reply`].
 //!
 //! Source: docs.anthropic.com, "Messages" and "Streaming messages", 2026-11 (O-23, O-45).
 mod reply;
@@ -14,17 +14,17 @@ use crate::{
 use haft_core::{CallId, Document, Image, Part, Request, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
-/// The only version of the wire that there is.
+/// The only version of the wire.
 pub(crate) const VERSION: &str = "2023-06-01";
-/// Used if the request has no limit of its own: the wire demands a number.
+/// Used if the request has no limit, since the wire requires one.
 const MAX_OUTPUT: u32 = 8_192;
-/// Marks a signature that is not the proof of a thought but the thought itself, encrypted by the vendor.
+/// Prefix of a signature that holds not the proof of a thought but the thought itself, encrypted by the vendor.
 const REDACTED: &str = "redacted_thinking:";
 
-/// What stands for the version where the wire is spoken through Vertex AI.
+/// Replaces the version on Vertex AI.
 const VERTEX_VERSION: &str = "vertex-2023-10-16";
 
-/// Where requests for `model` go, after the base URL.
+/// The path of requests for `model`, after the base URL.
 pub(crate) fn path(model: &str, quirks: &Quirks, stream: bool) -> String {
     match (quirks.model_in_path, stream) {
         (false, _) => "/messages".into(),
@@ -59,7 +59,8 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
     }
     body.insert("stream".into(), stream.into());
     if quirks.prompt_cache == PromptCache::InRequest {
-        // Each round sends the whole conversation again; read from the cache, it costs a tenth. This marks its end.
+        // Each round sends the whole conversation again; read from the cache, it costs a tenth. This marks the end of
+        // the cached prefix.
         body.insert("cache_control".into(), cache_control(quirks.cache_ttl));
     }
     body.extend(request.options.clone());
@@ -73,8 +74,8 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
     body.into()
 }
 
-/// If the cache is asked for, the end of what never changes is marked too, tools and system prompt: it is found again
-/// where something in the conversation gave way.
+/// If the cache must be requested, the end of tools and system prompt is marked, too, since these never change: that
+/// prefix is still found after the conversation was shortened.
 fn system(text: &str, quirks: &Quirks) -> Value {
     match quirks.prompt_cache {
         PromptCache::Unasked => text.into(),
@@ -84,7 +85,7 @@ fn system(text: &str, quirks: &Quirks) -> Value {
     }
 }
 
-/// Marks the end of the conversation in its last block; a thought cannot bear the mark.
+/// Marks the end of the conversation in its last block, unless that is a thought, which cannot have the mark.
 fn mark_end(turns: &mut [Turn], ttl: CacheTtl) {
     let last = turns.last_mut().and_then(|(_, blocks)| blocks.last_mut()).filter(|block| !is_thought(block));
     if let Some(block) = last {
@@ -92,8 +93,8 @@ fn mark_end(turns: &mut [Turn], ttl: CacheTtl) {
     }
 }
 
-/// The mark that caches a prompt up to here. All marks of a request have one time to live, since the wire refuses a
-/// shorter time before a longer one.
+/// The mark that caches the prompt up to this place. All marks of a request have the same lifetime, since the wire
+/// refuses a shorter one before a longer one.
 fn cache_control(ttl: CacheTtl) -> Value {
     match ttl {
         CacheTtl::FiveMinutes => json!({"type": "ephemeral"}),
@@ -101,12 +102,12 @@ fn cache_control(ttl: CacheTtl) -> Value {
     }
 }
 
-/// Neighbors of one role become one message; so all results of a turn are in one (O-47).
+/// Consecutive turns of one role are one message; so all results of a turn are in one (O-47).
 fn messages(turns: Vec<Turn>) -> Vec<Value> {
     turns.into_iter().map(|(role, blocks)| json!({"role": role, "content": plain(blocks)})).collect()
 }
 
-/// A string where there is one text without a mark, and nothing else (O-24, O-29).
+/// A string if the content is a single text without a mark (O-24, O-29).
 fn plain(mut blocks: Vec<Value>) -> Value {
     match blocks.as_mut_slice() {
         [only] if only["type"] == "text" && only["cache_control"].is_null() => only["text"].take(),
@@ -128,7 +129,7 @@ fn is_thought(block: &Value) -> bool {
 
 fn block(part: &Part) -> Option<Value> {
     match part {
-        // The wire refuses an empty text.
+        // The wire refuses empty text.
         Part::Text { text } => (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text})),
         Part::Thinking { text, signature } => thinking(text, signature.as_deref()?),
         Part::Image(picture) => Some(image(picture)),
@@ -137,8 +138,8 @@ fn block(part: &Part) -> Option<Value> {
     }
 }
 
-/// Word for word as it came; without a signature, or with that of another wire, it is not the vendor's own, and the
-/// wire refuses it.
+/// A thought, unchanged. Without a signature, or with that of another wire, it is not the vendor's own, and the wire
+/// refuses it.
 fn thinking(text: &str, signature: &str) -> Option<Value> {
     if WIRES.iter().any(|wire| wire.own(signature).is_some()) {
         return None;

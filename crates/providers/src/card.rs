@@ -1,4 +1,4 @@
-//! What is known of a model: the table `models.toml`, read once when first needed.
+//! [`card`]: the properties of a model, from the table `models.toml`, which is parsed at first use.
 use crate::Vendor;
 use haft_core::Price;
 use serde::Deserialize;
@@ -21,28 +21,28 @@ struct Row {
     vendors: Vec<String>,
     /// The beginning of the model's name.
     name: String,
-    /// Whether it is the whole name.
+    /// Whether `name` is the whole name.
     #[serde(default)]
     exact: bool,
     window: Option<u64>,
     price: Option<Price>,
-    /// Whether it takes PDFs; a longer name without a word on it takes them as a shorter one does.
+    /// Whether the model accepts PDFs; `None` means the same as for a shorter prefix of the name.
     documents: Option<bool>,
 }
 
-/// What is known of a model; each may be unknown.
+/// Properties of a model; each may be unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Card {
-    /// Tokens that it takes in, request and reply together.
+    /// Size of the context window in tokens, request and reply together.
     pub window: Option<u64>,
-    /// What it costs.
+    /// The price of its tokens.
     pub price: Option<Price>,
-    /// Whether it takes PDFs as they are.
+    /// Whether the model accepts PDFs directly.
     pub documents: bool,
 }
 
-/// What is known of `model` at `vendor`. A server on this machine costs nothing, and how much its models take in depends
-/// on how it was started.
+/// The properties of `model` at `vendor`. A server on this machine costs nothing, and the context window of its models
+/// depends on how it was started.
 pub fn card(vendor: &Vendor, model: &str) -> Card {
     if vendor.local {
         return Card { price: Some(Price::FREE), ..Card::default() };

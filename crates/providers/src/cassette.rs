@@ -1,4 +1,4 @@
-//! The format of a cassette: what a server sent, byte for byte and with its timing.
+//! [`Line`]: the format of a cassette: what a server sent, byte for byte and with its timing.
 //!
 //! JSON Lines. An exchange begins with `{"exchange":0,"wire","status","media_type","retry_after_ms","request"}`;
 //! then `{"exchange":0,"at_ms","text"}` for each chunk, or `"base64"` in place of `"text"`.
@@ -15,7 +15,7 @@ pub(crate) enum Line {
     Chunk(Chunk),
 }
 
-/// How an exchange begins.
+/// The beginning of an exchange.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Begin {
     pub(crate) exchange: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Begin {
     pub(crate) request: Value,
 }
 
-/// A piece of the answer, as it came.
+/// A chunk of the response, as it arrived.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Chunk {
     pub(crate) exchange: usize,

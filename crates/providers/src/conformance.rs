@@ -1,22 +1,22 @@
-//! Recorded streams put together again, in the words of their wire: for checks against the vendors' own clients.
+//! [`assemble`]: assembles recorded streams in the terms of their wire, to compare them with the vendors' own clients.
 //!
-//! Everything passes through the parser that real replies pass through. What [`Delta`] has no words for (blocks of
-//! tools that Anthropic runs itself, the borders between its blocks) is taken from the same events.
+//! Everything passes through the parser for real replies. What [`Delta`] cannot express (blocks of tools that Anthropic
+//! runs itself, the borders between its blocks) is taken from the same events.
 use crate::{Connection, Wire, endpoint::Endpoint, json, reading::Reading, sse::Events};
 use haft_core::{Delta, Part, ProviderError, Reply, text_of};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// The reply that `chunks` spell. For [`Wire::OpenaiChat`], [`Wire::Gemini`] and [`Wire::Converse`] `{content,
-/// reasoning, tool_calls: [{id, name, arguments}], finish_reason, usage}`, for [`Wire::OpenaiResponses`] `{content,
-/// reasoning, tool_calls: [{call_id, name, arguments}], status, usage}`, for [`Wire::Anthropic`] `{content: [blocks],
-/// stop_reason, usage}`. If the reply was cut off or reports an error, the part before it and `error: {message}`.
+/// The reply in `chunks`. For [`Wire::OpenaiChat`], [`Wire::Gemini`] and [`Wire::Converse`] `{content, reasoning,
+/// tool_calls: [{id, name, arguments}], finish_reason, usage}`, for [`Wire::OpenaiResponses`] `{content, reasoning,
+/// tool_calls: [{call_id, name, arguments}], status, usage}`, for [`Wire::Anthropic`] `{content: [blocks], stop_reason,
+/// usage}`. If the reply was cut off or reports an error, the part before it and `error: {message}`.
 pub fn assemble<'a>(wire: Wire, chunks: impl IntoIterator<Item = &'a [u8]>) -> Value {
     let chunks: Vec<&[u8]> = chunks.into_iter().collect();
     let mut reading = Reading::new(wire.parser());
     let mut deltas = Vec::new();
     let error = read(&mut reading, &endpoint(wire), &chunks, &mut deltas).err();
-    // How a cut-off call is judged is the engine's business.
+    // Whether a call was cut off is decided by the engine.
     deltas.retain(|delta| !matches!(delta, Delta::Stop(_)));
     let stop = reading.parser().stop_word().map(str::to_owned);
     let mut assembled = match wire {
@@ -36,7 +36,7 @@ fn read(
     chunks: &[&[u8]],
     deltas: &mut Vec<Delta>,
 ) -> Result<(), ProviderError> {
-    // The recording is read to its end in any case: some recordings hold two replies in one stream.
+    // The recording is read to its end even if the reply is complete: some recordings hold two replies in one stream.
     chunks.iter().try_for_each(|chunk| reading.push(chunk, endpoint, deltas))?;
     reading.finish(endpoint, deltas)
 }
@@ -113,7 +113,7 @@ fn message(deltas: Vec<Delta>, stop: Option<String>, chunks: &[&[u8]]) -> Value 
     })
 }
 
-/// The blocks as the wire has them.
+/// The blocks in the form of the wire.
 fn blocks(chunks: &[&[u8]]) -> Vec<Value> {
     let (mut framing, mut events) = (Events::default(), Vec::new());
     for chunk in chunks {

@@ -1,27 +1,27 @@
-//! How to reach a vendor, as data.
+//! [`Connection`]: the parameters to reach a vendor, as data.
 use crate::{CacheTtl, Effort, Key, Record, Timeouts, Variables};
 use std::sync::Arc;
 
-/// How to reach a vendor.
+/// The parameters to reach a vendor.
 #[derive(Clone, Debug)]
 pub struct Connection {
     /// Replaces the vendor's own address.
     pub base_url: Option<String>,
-    /// `None` for servers that want none.
+    /// The API key; `None` for servers that need none.
     pub key: Option<Key>,
-    /// The name of the account that the key belongs to, for a user who has several.
+    /// The name of the account to which the key belongs, if the user has several.
     pub account: Option<String>,
-    /// What the address of a cloud is made of, and how it is signed in to where there is no key.
+    /// Variables for the address of a cloud, and for signing in to it without a key.
     pub variables: Variables,
-    /// Whether the reply comes piece by piece.
+    /// Whether the reply is streamed.
     pub stream: bool,
-    /// In place of the vendor's own.
+    /// Replaces the vendor's default timeouts.
     pub timeouts: Option<Timeouts>,
-    /// How hard its models think, where they take that.
+    /// The reasoning effort, for models that accept one.
     pub effort: Option<Effort>,
-    /// How long the vendor keeps the conversation in its cache, where it must be asked to.
+    /// How long the vendor keeps the conversation in its cache, if it must be asked to.
     pub cache_ttl: CacheTtl,
-    /// Writes down what the server sends.
+    /// Records what the server sends.
     pub record: Option<Arc<Record>>,
 }
 

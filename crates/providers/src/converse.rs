@@ -1,6 +1,6 @@
-//! Amazon Bedrock's Converse: the request. What comes back is read in [`reply`].
+//! [`body`]: requests of Amazon Bedrock's Converse. Responses are parsed in [`reply`].
 //!
-//! One wire for all models of Bedrock that call tools; `InvokeModel` would want another one for each of their makers.
+//! One wire for all models of Bedrock that call tools; `InvokeModel` would need a different wire for each model maker.
 //! Source: docs.aws.amazon.com, API reference "ConverseStream", guide "Prompt caching", 2026-11.
 mod reply;
 
@@ -17,13 +17,13 @@ use haft_core::{CallId, Document, Image, Message, Part, Request, ToolResult};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// Parts of the names of models that keep a conversation in a cache; the others refuse to be asked for it.
+/// Parts of the names of models that can cache a conversation; the others refuse requests for it.
 const CACHING: [&str; 5] =
     ["claude-3-7", "claude-haiku-4", "claude-opus-4", "claude-sonnet-4", "amazon.nova"];
-/// Marks a signature that is not the proof of a thought but the thought itself, encrypted by the vendor.
+/// Prefix of a signature that holds not the proof of a thought but the thought itself, encrypted by the vendor.
 const REDACTED: &str = "redacted:";
 
-/// Where requests for `model` go, after the base URL. It may be the ARN of a profile.
+/// The path of requests for `model`, after the base URL. The model may be the ARN of a profile.
 pub(crate) fn path(model: &str, stream: bool) -> String {
     let method = if stream { "converse-stream" } else { "converse" };
     format!("/model/{}/{method}", encoded(model, ""))
@@ -60,9 +60,9 @@ pub(crate) fn body(request: &Request, quirks: &Quirks) -> Value {
             "temperature" => config.insert(name, value),
             "top_p" => config.insert("topP".into(), value),
             "stop" => config.insert("stopSequences".into(), value),
-            // Claude's, in the words of its maker and of the wire.
+            // Thinking of Claude, by the names of Anthropic and of this wire.
             "thinking" | "reasoning_config" if !may_think && value["type"] == "enabled" => None,
-            // What only some makers' models know.
+            // Options that only the models of some makers accept.
             _ => others.insert(name, value),
         };
     }
@@ -82,7 +82,8 @@ fn tool_spec(name: &str, description: &str, parameters: &Value) -> Value {
     json!({"toolSpec": {"name": name, "description": description, "inputSchema": {"json": parameters}}})
 }
 
-/// The wire refuses a conversation with calls unless their tools are there, also where none is offered any more.
+/// The tools that the messages call. The wire refuses a conversation with calls without their tools, even if none is
+/// offered anymore.
 fn named_in(messages: &[Arc<Message>]) -> Vec<Value> {
     let mut names: Vec<&str> = Vec::new();
     for message in messages {
@@ -96,7 +97,7 @@ fn named_in(messages: &[Arc<Message>]) -> Vec<Value> {
     names.iter().map(|name| tool_spec(name, "Not available.", &json!({"type": "object"}))).collect()
 }
 
-/// Neighbors of one role become one message: all results of a turn must be in one.
+/// Merges consecutive turns of one role into one message: all results of a turn must be in one.
 fn messages(mut turns: Vec<Turn>, caches: bool) -> Vec<Value> {
     if let Some((_, last)) = turns.last_mut() {
         last.extend(cache_point(caches));
@@ -114,7 +115,7 @@ fn is_thought(block: &Value) -> bool {
 
 fn blocks(parts: &[Part]) -> Vec<Value> {
     let block = |part: &Part| match part {
-        // The wire refuses an empty text.
+        // The wire refuses empty text.
         Part::Text { text } | Part::Document(Document { text, .. }) => {
             (!text.trim().is_empty()).then(|| json!({"text": text}))
         }
@@ -127,7 +128,7 @@ fn blocks(parts: &[Part]) -> Vec<Value> {
     parts.iter().filter_map(block).collect()
 }
 
-/// Word for word as it came. Thoughts of other wires stay here: their proofs would be refused.
+/// A thought, unchanged. Thoughts of other wires are left out, since their proofs would be refused.
 fn thinking(text: &str, signature: &str) -> Option<Value> {
     let proof = Wire::Converse.own(signature)?;
     let content = match proof.strip_prefix(REDACTED) {
@@ -143,7 +144,7 @@ fn image(image: &Image) -> Value {
 }
 
 fn tool_result(call: &CallId, result: &ToolResult) -> Value {
-    // The wire refuses a result without content, and an empty text.
+    // The wire refuses results without content, and empty text.
     let text = if result.content.trim().is_empty() { "(no output)" } else { &result.content };
     let content: Vec<Value> =
         [json!({"text": text})].into_iter().chain(result.images.iter().map(image)).collect();

@@ -1,20 +1,20 @@
-//! One call without a model: a provider that makes the call it is told to make.
+//! [`Direct`]: a provider without a model, which makes the call that its prompt names.
 //!
-//! The call passes through the same checks, policy, view, stage and journal as a call of a model.
+//! The call passes through the same checks, policy, view, stage and journal as a model's call.
 use futures::{StreamExt, stream, stream::BoxStream};
 use haft_core::{
     CallId, Command, Delta, Message, Part, Provider, ProviderError, Request, StopReason, text_of,
 };
 
-/// Makes the call that a prompt of [`prompt`] names, once in a session, and has nothing more to say.
+/// Makes the call in a prompt of [`prompt`], once per session, and then ends each turn.
 pub struct Direct;
 
 const WORD: &str = "call";
 
-/// The model of a session in which this provider answers, as models are written in settings.
+/// The model of a session with this provider, as in settings.
 pub const MODEL: &str = "script/direct";
 
-/// `arguments` are passed on as they are; the checks of the call find out whether they are JSON.
+/// `arguments` are passed on unchanged; the checks of the call find out whether they are JSON.
 pub fn prompt(tool: &str, arguments: &str) -> Command {
     let parts = vec![Part::text(format!("{WORD} {tool} {arguments}"))];
     Command::Prompt { parts, channel: None }
@@ -32,7 +32,7 @@ impl Provider for Direct {
     }
 }
 
-/// Whatever a turn asks after that, for all that hooks and limits say.
+/// Whether the call was made. Later prompts of the turn, e.g., of hooks and limits, make no further call.
 fn has_called(request: &Request) -> bool {
     request.messages.iter().any(|message| matches!(**message, Message::Tool { .. }))
 }

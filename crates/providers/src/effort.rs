@@ -1,4 +1,4 @@
-//! How hard a model thinks before it answers, in the field of each vendor.
+//! [`Effort`]: how hard a model thinks before it answers, in the field of each vendor.
 //!
 //! Sources: platform.openai.com guide "Reasoning"; platform.claude.com "Effort" and "Extended thinking";
 //! ai.google.dev guide "Thinking"; openrouter.ai "Reasoning tokens"; console.groq.com "Reasoning"; docs.ollama.com
@@ -15,16 +15,16 @@ use serde_json::{Value, json};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
-    /// Little: quick and cheap.
+    /// Little: fast and cheap.
     Low,
-    /// In between.
+    /// Medium.
     Medium,
-    /// Much: slow and dear.
+    /// Much: slow and expensive.
     High,
 }
 
 impl Effort {
-    /// All levels, the lowest first.
+    /// All levels, lowest first.
     pub const ALL: [Self; 3] = [Self::Low, Self::Medium, Self::High];
 
     /// The name of the level in options and in requests.
@@ -36,12 +36,13 @@ impl Effort {
         }
     }
 
-    /// The one of this name.
+    /// The level with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|effort| effort.name() == name)
     }
 
-    /// Tokens for thoughts, where a model takes a number. With [`ANSWER_TOKENS`] they fit what every such model may write.
+    /// Thinking tokens, for models that take a number. With [`ANSWER_TOKENS`], they fit into the output limit of each
+    /// such model.
     fn budget(self) -> u32 {
         match self {
             Self::Low => 2_048,
@@ -51,10 +52,10 @@ impl Effort {
     }
 }
 
-/// Tokens for the answer besides the thoughts.
+/// Tokens for the answer in addition to the thoughts.
 const ANSWER_TOKENS: u32 = 8_192;
 
-/// Whether the effort of `model` can be set. A server on this machine is taken at its word: it refuses what its model
+/// Whether the effort of `model` can be set. A server on this machine is always asked, since it refuses what its model
 /// cannot do.
 pub fn takes_effort(vendor: &Vendor, model: &str) -> bool {
     takes(&vendor.quirks, model)
@@ -66,7 +67,7 @@ fn takes(quirks: &Quirks, model: &str) -> bool {
         && !is_among(model, quirks.models_without_reasoning)
 }
 
-/// Puts `effort` into `request`, where its model takes one.
+/// Adds `effort` to `request`, if its model accepts one.
 pub(crate) fn ask(request: &mut Request, effort: Effort, quirks: &Quirks) {
     if !takes(quirks, &request.model) {
         return;
@@ -92,7 +93,7 @@ pub(crate) fn ask(request: &mut Request, effort: Effort, quirks: &Quirks) {
                 set("thinking", json!({"type": "adaptive"}));
                 set("output_config", json!({"effort": level}));
             }
-            // A model that thinks refuses another way to draw words.
+            // A model that thinks refuses sampling parameters.
             for name in ["temperature", "top_p", "top_k"] {
                 request.options.shift_remove(name);
             }

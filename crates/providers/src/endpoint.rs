@@ -1,4 +1,4 @@
-//! Where requests go, in whose name, and how its errors are worded.
+//! [`Endpoint`]: the address of requests, their credentials, and the wording of errors.
 use crate::{
     Connection, Key, Vendor, Wire,
     quirks::{Answers, Quirks},
@@ -7,36 +7,36 @@ use crate::{
 use haft_core::ProviderError;
 use std::{error::Error, sync::Arc};
 
-/// One vendor at one address.
+/// A vendor at an address.
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoint {
-    /// The vendor's name as it is typed.
+    /// The vendor's name in settings.
     pub name: String,
     /// The vendor's name as messages show it.
     pub title: String,
     pub wire: Wire,
-    /// Without a slash at the end; paths of the wire are appended.
+    /// Base URL without a slash at the end; paths of the wire are appended.
     pub base_url: String,
     pub key: Option<Key>,
-    /// Named in the hint when the key is refused, if there is no account.
+    /// The environment variable that the hint about a refused key names, if there is no account.
     pub key_variable: Option<&'static str>,
-    /// The name of the account that the key belongs to, for a user who has several.
+    /// The name of the account to which the key belongs, if the user has several.
     pub account: Option<String>,
-    /// The command that starts it, where it runs on this machine.
+    /// The command that starts the server, if it runs on this machine.
     pub start: Option<&'static str>,
     pub quirks: Quirks,
     pub sign_in: Option<SignIn>,
-    /// Signs the requests to a cloud, where there is no key.
+    /// Signs the requests to a cloud, if there is no key.
     pub signer: Option<Arc<Signer>>,
 }
 
 impl Endpoint {
     pub(crate) fn new(vendor: &Vendor, connection: &Connection) -> Self {
         let given = connection.base_url.as_deref();
-        // Callers have checked the address with `Vendor::address`; a request to one that is not complete fails.
+        // Callers have checked the address with `Vendor::address`; a request to an incomplete address fails.
         let base_url = vendor.address(given, &connection.variables);
         let base_url = base_url.unwrap_or_else(|_| given.unwrap_or(vendor.base_url).to_owned());
-        // The text behind another address may know less than the vendor.
+        // The server at another address may support less than the vendor.
         let mut quirks = Quirks { cache_ttl: connection.cache_ttl, ..vendor.quirks };
         if connection.base_url.is_some() {
             quirks.strict_tools = false;
@@ -65,14 +65,14 @@ impl Endpoint {
         format!("{}{path}", self.base_url)
     }
 
-    /// The address as it may be shown: without a user name, a password or a query.
+    /// The address for display: without a user name, a password or a query.
     pub(crate) fn address(&self) -> String {
         let Ok(url) = reqwest::Url::parse(&self.base_url) else { return self.base_url.clone() };
         let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
         format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
     }
 
-    /// `text` without the key, and without the text in its place.
+    /// Removes the key, or the secrets of the signer, from `text`.
     pub(crate) fn hide_key(&self, text: String) -> String {
         match (&self.key, &self.signer) {
             (Some(key), _) => key.hide_in(text),
@@ -81,7 +81,7 @@ impl Endpoint {
         }
     }
 
-    /// The error for an address of this machine at which no server listens: waiting does not help.
+    /// The error if no server listens at an address of this machine, so that waiting does not help.
     pub(crate) fn not_running(&self) -> ProviderError {
         let start = match &self.start {
             Some(start) => format!("start it with `{start}`"),
@@ -99,13 +99,13 @@ impl Endpoint {
         ProviderError::Untrusted { provider: self.title.clone(), message }
     }
 
-    /// The error for a missing, incomplete or unreadable answer.
+    /// The error for a missing, incomplete or unreadable response.
     pub(crate) fn broken(&self, what: &str) -> ProviderError {
         let message = self.hide_key(format!("{what} ({})", self.address()));
         ProviderError::Connection { provider: self.title.clone(), message, source: None }
     }
 
-    /// Does what [`Self::broken`] does, and keeps the cause for the log.
+    /// Like [`Self::broken`], but keeps the cause for the log.
     pub(crate) fn broken_by(
         &self,
         what: &str,
@@ -116,8 +116,8 @@ impl Endpoint {
     }
 }
 
-/// Anthropic's own clients take a base URL without `/v1`, OpenAI's with it; both forms are accepted for Anthropic. Likewise for
-/// Gemini, whose versions are more.
+/// Completes a base URL. Anthropic's own clients expect it without `/v1`, OpenAI's with it; both forms are accepted for
+/// Anthropic. Likewise for Gemini, which has several versions.
 fn full(base_url: &str, wire: Wire) -> String {
     let base_url = base_url.trim().trim_end_matches('/');
     match wire {

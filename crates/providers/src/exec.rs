@@ -1,10 +1,10 @@
-//! A model behind a one-shot command: a prompt in, text out, no calls (P-03, P-14 to P-17).
+//! [`Exec`]: a model behind a one-shot command: a prompt in, text out, no calls (P-03, P-14 to P-17).
 //!
 //! ```text
 //! ollama run qwen3-coder:30b "System: …\n\nUser: …\n\nAssistant: "
 //! ```
 //!
-//! Nothing in the protocol knows calls; to work with tools, wrap it in `TextToolCalls` of `haft-text-calls`.
+//! The protocol has no calls; to use tools, wrap the provider in `TextToolCalls` of `haft-text-calls`.
 mod clean;
 mod prompt;
 mod running;
@@ -17,30 +17,30 @@ use haft_core::{Delta, Provider, ProviderError, Request, StopReason, Usage, clip
 use running::Running;
 use std::{path::PathBuf, time::Duration};
 
-/// Stands for the prompt in an argument; where no argument has it, the prompt goes to the standard input.
+/// Placeholder of the prompt in an argument; if no argument has it, the prompt goes to the standard input.
 const PROMPT: &str = "{prompt}";
-/// Stands for the model's name in an argument.
+/// Placeholder of the model's name in an argument.
 const MODEL: &str = "{model}";
-/// A command may load a model before it says anything.
+/// Default of [`Exec::patience`]: a command may load a model before its first output.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(600);
-/// A model on this machine may be slow: four hours, as for its servers.
+/// Default of [`Exec::reply`]: four hours, as for local servers, since a model on this machine may be slow.
 const REPLY: Duration = Duration::from_secs(14_400);
 
-/// A command that answers one prompt. It is started for each reply, and killed with all that it started when the reply
-/// is dropped.
+/// A command that answers one prompt. It is started for each reply. If the reply is dropped, the command and all its
+/// children are killed.
 #[derive(Clone, Debug)]
 pub struct Exec {
-    /// How it is called in messages: `exec/NAME`.
+    /// Name in messages: `exec/NAME`.
     pub name: String,
-    /// Looked up in the `PATH`; or a path.
+    /// A path, or a name that is looked up in `PATH`.
     pub program: PathBuf,
-    /// What it is given, one by one; no shell reads them. `{prompt}` and `{model}` stand for what their names say.
+    /// The arguments, which no shell interprets. `{prompt}` and `{model}` are replaced.
     pub arguments: Vec<String>,
-    /// The folder that it starts in. `None`: where this process runs.
+    /// The working directory. `None`: that of this process.
     pub folder: Option<PathBuf>,
     /// The whole environment of the command, which inherits none of this process's variables.
     pub environment: Vec<(String, String)>,
-    /// For how long it may say nothing.
+    /// Maximum time without output.
     pub patience: Duration,
     /// The limit that [`crate::Timeouts::repeating`] describes.
     pub repeating: Duration,
@@ -49,7 +49,7 @@ pub struct Exec {
 }
 
 impl Exec {
-    /// A command with the default limits, which starts in the folder of this process.
+    /// A command with the default limits, which runs in the directory of this process.
     pub fn new(name: impl Into<String>, program: impl Into<PathBuf>, arguments: Vec<String>) -> Self {
         Self {
             name: name.into(),
@@ -67,7 +67,7 @@ impl Exec {
         self.arguments.iter().any(|argument| argument.contains(PROMPT))
     }
 
-    /// What the program is given. No argument can hold a NUL.
+    /// The arguments with placeholders replaced. NUL is removed, since arguments cannot contain it.
     fn filled(&self, prompt: &str, model: &str) -> Vec<String> {
         let fill = |argument: &String| {
             let pieces: Vec<String> =

@@ -1,4 +1,4 @@
-//! Answers that are no reply, sorted by who can act on them.
+//! [`Complaint`]: responses that are not a reply, sorted by who can act on them.
 use crate::{
     endpoint::Endpoint,
     json,
@@ -11,8 +11,8 @@ use std::time::{Duration, SystemTime};
 /// Maximum bytes of a vendor's message that are passed on.
 const KEPT_WORDS: usize = 1_000;
 
-/// How vendors say that the conversation is too long, in lower case.
-/// Collected from their documentation and from recorded answers, 2026-11.
+/// Phrases of vendors for a conversation that is too long, in lower case. Collected from their documentation and from
+/// recorded responses, 2026-11.
 const TOO_LONG_WORDS: &[&str] = &[
     "context_length_exceeded",              // OpenAI, Groq, vLLM (code)
     "exceed_context_size",                  // llama.cpp (type)
@@ -39,23 +39,23 @@ const TOO_LONG_WORDS: &[&str] = &[
     "request_too_large",                    // Anthropic, by bytes
 ];
 
-/// How vendors say that they have too much to do, in lower case.
+/// Phrases of vendors for an overload, in lower case.
 const OVERLOAD_WORDS: &[&str] =
     &["overloaded", "rate_limit", "rate limit", "too many requests", "capacity", "unavailable", "busy"];
 
-/// Accounts without money: waiting does not help.
+/// Phrases for accounts without credit: waiting does not help.
 const BILLING_WORDS: &[&str] =
     &["insufficient_quota", "insufficient balance", "credit balance is too low", "insufficient credits"];
 
-/// Plans whose quota is used up until it is reset: asking again before that does not help.
-/// Codex and ChatGPT plans, 2026-11.
+/// Codes of plans whose quota is used up until it is reset: a retry before that does not help. Codex and ChatGPT plans,
+/// 2026-11.
 const QUOTA_WORDS: &[&str] = &["usage_limit_reached", "usage_not_included"];
 
-/// Codes of errors in which a filter stopped the prompt: Azure OpenAI ("Content filtering", 2026-11), and OpenAI.
+/// Error codes for prompts that a filter stopped: Azure OpenAI ("Content filtering", 2026-11), and OpenAI.
 const REFUSAL_CODES: &[&str] = &["content_filter", "content_policy_violation"];
 
-/// The model wrote a call that its vendor could not read; asked again, it may write another. Groq, Gemini's reasons why a
-/// reply ended, and Ollama.
+/// Phrases for a call of the model that its vendor could not parse; a retry may give another call. Groq, Gemini's
+/// finish reasons, and Ollama.
 const UNREADABLE_WORDS: &[&str] = &[
     "tool_use_failed",
     "malformed_function_call",
@@ -65,14 +65,14 @@ const UNREADABLE_WORDS: &[&str] = &[
     "xml syntax error",
 ];
 
-/// How servers say that they cannot hand calls over, in lower case: Ollama, vLLM and llama.cpp, 2026-11.
+/// Phrases of servers that do not support tool calls, in lower case: Ollama, vLLM and llama.cpp, 2026-11.
 const NO_TOOLS_WORDS: &[&str] = &["does not support tools", "--enable-auto-tool-choice", "requires --jinja"];
 
-/// How servers on one's own machine say that a model cannot be loaded, in lower case: Ollama, 2026-11.
+/// Phrases of local servers that cannot load a model, in lower case: Ollama, 2026-11.
 const NO_MEMORY_WORDS: &[&str] = &["requires more system memory", "cudamalloc failed: out of memory"];
 
-/// How servers say that a model's chat template cannot take the conversation, in lower case: the templates' own words,
-/// and those of llama.cpp's reader of templates, 2026-11.
+/// Phrases for a conversation that a model's chat template does not accept, in lower case: those of the templates, and
+/// of llama.cpp's template parser, 2026-11.
 const TEMPLATE_WORDS: &[&str] = &[
     "conversation roles must alternate",
     "system role not supported",
@@ -80,32 +80,32 @@ const TEMPLATE_WORDS: &[&str] = &[
     "error rendering prompt with jinja template",
 ];
 
-/// How vendors say in a 403 that the key, the token or the signature is wrong, in lower case. Any other 403 refuses the
-/// model or the request.
+/// Phrases of vendors in a 403 for a wrong key, token or signature, in lower case. Any other 403 refuses the model or
+/// the request.
 const KEY_WORDS: &[&str] =
     &["api key", "api_key", "api-key", "token", "credential", "signature", "authentication"];
 
-/// An error as a vendor words it, from a body or from the middle of a stream.
+/// An error in the vendor's words, from a body or from the middle of a stream.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Complaint {
     /// HTTP status, or 0.
     pub status: u16,
     /// `code` and `type` of the error, in lower case.
     pub code: String,
-    /// The vendor's words.
+    /// The vendor's message.
     pub message: String,
-    /// What the vendor asked for.
+    /// The delay that the vendor asked for.
     pub retry_after: Option<Duration>,
-    /// Whether a quota of a day is used up.
+    /// Whether a daily quota is used up.
     pub is_daily: bool,
-    /// Whether the server says that asking again does not help.
+    /// Whether the server says that a retry does not help.
     pub is_final: bool,
 }
 
 impl Complaint {
-    /// The error that `value` reports, in any of the shapes in use: `{"error":{"message","type","code"}}`,
-    /// `{"error":"text"}`, `{"object":"error","message"}`, `{"type":"error","error":{…}}`, `{"detail":…}` is not an
-    /// error, since a good reply may hold it.
+    /// Reads the error in `value`, in any of the usual forms: `{"error":{"message","type","code"}}`,
+    /// `{"error":"text"}`, `{"object":"error","message"}`, `{"type":"error","error":{…}}`. `{"detail":…}` is not an
+    /// error, since a good reply may contain it.
     pub(crate) fn read(value: &Value) -> Option<Self> {
         let error = match &value["error"] {
             Value::Object(error) if !error.is_empty() => &value["error"],
@@ -116,7 +116,7 @@ impl Complaint {
         Some(Self::said(message_in(error).unwrap_or_else(|| error.to_string()), error))
     }
 
-    /// Reads the fault from the body of an HTTP answer whose status is no success.
+    /// Reads the error from the body of an HTTP response without success.
     pub(crate) fn of_body(status: u16, body: &str, retry_after: Option<Duration>) -> Self {
         let value = json::parse(body).unwrap_or_default();
         // Gemini's OpenAI-compatible endpoint wraps the object in an array.
@@ -135,7 +135,7 @@ impl Complaint {
         Self { status, code, message, retry_after, is_daily, is_final: false }
     }
 
-    /// Sorts the fault by what can be done about it.
+    /// Sorts the error by what can be done about it.
     pub(crate) fn sort(self, endpoint: &Endpoint) -> ProviderError {
         let kind = self.kind();
         let words = self.words(endpoint);
@@ -205,13 +205,13 @@ impl Complaint {
             400..=422 | 500 if says(NO_TOOLS_WORDS) => Kind::Rejected(Some(Hint::CallsAsText)),
             400..=422 | 500 if says(TEMPLATE_WORDS) => Kind::Rejected(Some(Hint::Template)),
             500 if says(NO_MEMORY_WORDS) => Kind::Rejected(Some(Hint::Memory)),
-            // LM Studio answers 200 to a path that it does not know.
+            // LM Studio answers 200 to an unknown path.
             0 if says(&["unexpected endpoint or method"]) => Kind::Rejected(Some(Hint::Model)),
             404 => Kind::Rejected(Some(Hint::Model)),
             408 | 409 | 425 | 429 | 503 | 529 => Kind::Busy,
-            // The model behind the server failed: Bedrock says so before and in a stream, and asks to retry.
+            // The model behind the server failed: Bedrock reports this before and in a stream, and asks to retry.
             424 => Kind::Internal,
-            // A gateway gave up waiting; 524 is Cloudflare's. What it waited for may have been paid for.
+            // A gateway timed out; 524 is Cloudflare's. The request behind it may have been charged.
             504 | 524 => Kind::TimedOut,
             400..=499 => Kind::Rejected(None),
             // An error in the middle of a stream has no status, only a code.
@@ -232,7 +232,7 @@ impl Complaint {
             0 => String::new(),
             status => format!(" (HTTP {status})"),
         };
-        // Hidden before it is clipped, so that no half of a key is left.
+        // Hidden before the message is clipped, so that no part of a key is left.
         let words = endpoint.hide_key(self.message.trim().to_owned());
         format!("{}{status}", clip::head(&words, KEPT_WORDS))
     }
@@ -264,7 +264,7 @@ impl Hint {
         match self {
             Self::Model => {
                 let address = endpoint.address();
-                // Most servers of one's own do, and their documentation names the address without it.
+                // Most local servers do, and their documentation gives the address without it.
                 let below = match address.starts_with("http://") && !address.contains("/v1") {
                     true => "; if the server answers below `/v1`, `--base-url` has to end with that",
                     false => "",
@@ -291,7 +291,7 @@ impl Hint {
     }
 }
 
-/// With a hint at the clock of this machine, where that is why a signature was refused. `date` is that of the server.
+/// Adds a hint about the clock of this machine, if that is why a signature was refused. `date` is that of the server.
 pub(crate) fn with_clock(
     error: ProviderError,
     endpoint: &Endpoint,
@@ -347,7 +347,7 @@ fn access_hint(endpoint: &Endpoint) -> String {
     }
 }
 
-/// An answer that points elsewhere. It is not followed, because the key must not reach another origin.
+/// The error for a redirect. It is not followed, because the key must not reach another origin.
 pub(crate) fn redirected(endpoint: &Endpoint, status: u16, target: Option<&str>) -> ProviderError {
     let target = clip::head(target.unwrap_or("an unknown address"), 200);
     ProviderError::Rejected {
@@ -358,7 +358,7 @@ pub(crate) fn redirected(endpoint: &Endpoint, status: u16, target: Option<&str>)
     }
 }
 
-/// What the server asked to wait for: `retry-after-ms`, otherwise `retry-after` in seconds or as an HTTP date.
+/// The delay that the server asked for: `retry-after-ms`, otherwise `retry-after` in seconds or as an HTTP date.
 pub(crate) fn retry_after(
     milliseconds: Option<&str>,
     seconds: Option<&str>,
@@ -388,7 +388,7 @@ fn message_in(error: &Value) -> Option<String> {
     found.into_iter().find(|text| !text.is_empty())
 }
 
-/// A page of a proxy says less than its status.
+/// The message of a body that is not JSON. For a web page, the status is used instead, which says more.
 fn plain_words(status: u16, body: &str) -> String {
     let body = body.trim();
     let reason = reqwest::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());

@@ -1,30 +1,30 @@
-//! Amazon's event streams: bytes in, events out, whatever the chunks.
+//! [`Frames`]: Amazon's event streams: bytes in, events out, however the bytes are split into chunks.
 //!
-//! Source: docs.aws.amazon.com "Event stream encoding" (`application/vnd.amazon.eventstream`), 2026-11: the length of the
-//! message and of its headers, their checksum, the headers, the payload, the checksum of all.
+//! Source: docs.aws.amazon.com "Event stream encoding" (`application/vnd.amazon.eventstream`), 2026-11: the length of
+//! the message and of its headers, their checksum, the headers, the payload, the checksum of the whole message.
 //!
-//! Our own instead of `aws-smithy-eventstream`, which brings a dozen crates for these two checksums and a list of headers,
-//! and takes messages without a bound.
+//! Own code instead of `aws-smithy-eventstream`, which adds a dozen crates for these two checksums and a list of
+//! headers, and does not limit the size of messages.
 use crate::sse::{Event, MAX_EVENT, TooLong};
 use serde_json::{Value, json};
 
 /// Bytes of the prelude: the length of the message, the length of its headers, and a checksum of both.
 const PRELUDE: usize = 12;
-/// The checksum at the end.
+/// Bytes of the checksum at the end.
 const CHECKSUM: usize = 4;
 
-/// Messages under construction.
+/// Buffers partial messages.
 #[derive(Default)]
 pub(crate) struct Frames {
     bytes: Vec<u8>,
 }
 
-/// Why a message cannot be read.
+/// Why a message cannot be parsed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FrameError {
-    /// It grew past [`MAX_EVENT`].
+    /// The message is longer than [`MAX_EVENT`].
     TooLong,
-    /// The checksum or the form of the message is wrong, so the bytes behind it cannot be read either.
+    /// The checksum or the form of the message is wrong, so the bytes after it cannot be parsed either.
     Broken,
 }
 
@@ -35,13 +35,12 @@ impl From<TooLong> for FrameError {
 }
 
 impl Frames {
-    /// Whether a stream that begins with `byte` has this form: the first byte of a length below 16 MB, which no text begins
-    /// with.
+    /// Whether a stream that begins with `byte` has this format: a length below 16 MB begins with 0, and text does not.
     pub(crate) fn begin_with(byte: u8) -> bool {
         byte == 0
     }
 
-    /// Takes in the next chunk, which may end anywhere; complete events go to `out`.
+    /// Adds the next chunk, which may end anywhere; complete events go to `out`.
     pub(crate) fn push(&mut self, chunk: &[u8], out: &mut Vec<Event>) -> Result<(), FrameError> {
         self.bytes.extend_from_slice(chunk);
         let mut read = 0;
@@ -55,7 +54,7 @@ impl Frames {
     }
 }
 
-/// The length of the message with which `bytes` begin, once that is there.
+/// The length of the message at the beginning of `bytes`; `None` if its prelude is incomplete.
 fn length(bytes: &[u8]) -> Result<Option<usize>, FrameError> {
     let Some(prelude) = bytes.get(..PRELUDE) else { return Ok(None) };
     let length = number(prelude, 0);
@@ -93,7 +92,7 @@ fn event(message: &[u8]) -> Option<Event> {
     }
 }
 
-/// Names and values of the headers that are texts; the others are passed over.
+/// Names and values of the headers with text values; others are ignored.
 fn texts(mut bytes: &[u8]) -> Option<Vec<(&str, &str)>> {
     let mut texts = Vec::new();
     while let Some((length, rest)) = bytes.split_first() {
@@ -120,7 +119,8 @@ fn texts(mut bytes: &[u8]) -> Option<Vec<(&str, &str)>> {
     Some(texts)
 }
 
-/// The statuses are those that the same errors have before a stream begins (API reference of `ConverseStream`).
+/// Converts an exception to an error event, with the status that the same error has before a stream begins (API
+/// reference of `ConverseStream`).
 fn exception(kind: &str, payload: &str) -> Event {
     let status = match kind {
         "throttlingException" => 429,

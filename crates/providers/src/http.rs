@@ -1,4 +1,4 @@
-//! Sends one POST request and reads the answer. No redirect is followed, and each read has a limit.
+//! [`post`] and [`get`]: send one request and read the response. Redirects are not followed, and each read has a limit.
 use crate::{answer::Answer, endpoint::Endpoint, fault, reset, sign_in::Outgoing};
 use bytes::Bytes;
 use futures::{StreamExt, stream::BoxStream};
@@ -12,10 +12,10 @@ use std::{
 };
 use tokio::runtime::{self, Handle};
 
-/// Maximum bytes that are read of an error's body.
+/// Maximum bytes of an error's body that are read.
 const MAX_ERROR_BODY: usize = 64 << 10;
 
-/// Sends `body` as JSON to `path` and waits for the headers of the answer.
+/// Sends `body` as JSON to `path` and waits for the headers of the response.
 pub(crate) async fn post(endpoint: &Endpoint, path: &str, body: Vec<u8>) -> Result<Answer, ProviderError> {
     let url = endpoint.url(path);
     let headers = headers(endpoint, &Outgoing { method: "POST", url: &url, body: &body }).await?;
@@ -23,14 +23,14 @@ pub(crate) async fn post(endpoint: &Endpoint, path: &str, body: Vec<u8>) -> Resu
     send(endpoint, request.header("content-type", "application/json").body(body), headers).await
 }
 
-/// Asks for `path` and waits for the headers of the answer.
+/// Requests `path` and waits for the headers of the response.
 pub(crate) async fn get(endpoint: &Endpoint, path: &str) -> Result<Answer, ProviderError> {
     let url = endpoint.url(path);
     let headers = headers(endpoint, &Outgoing { method: "GET", url: &url, body: &[] }).await?;
     send(endpoint, client(Reach::of(&endpoint.base_url))?.get(&url), headers).await
 }
 
-/// The answer if it is a success, otherwise the error that it stands for.
+/// Returns a successful response; otherwise the error that it reports.
 pub(crate) async fn accept(endpoint: &Endpoint, answer: Answer) -> Result<Answer, ProviderError> {
     match answer.status {
         200..=299 => Ok(answer),
@@ -46,7 +46,7 @@ pub(crate) async fn accept(endpoint: &Endpoint, answer: Answer) -> Result<Answer
     }
 }
 
-/// The first `limit` bytes, and the error that ended them early, if any.
+/// Reads the first `limit` bytes. Also returns the error that cut them off, if there was one.
 pub(crate) async fn gather(
     mut bytes: BoxStream<'static, Result<Bytes, ProviderError>>,
     limit: usize,
@@ -76,7 +76,7 @@ async fn send(
     Ok(answer(endpoint.clone(), response))
 }
 
-/// What lets `request` in, and what the wire wants besides.
+/// The headers that authorize `request`, and the other headers of the wire.
 async fn headers(endpoint: &Endpoint, request: &Outgoing<'_>) -> Result<Headers, ProviderError> {
     let key = endpoint.key.as_ref().map(|key| key.expose()).filter(|key| !key.is_empty());
     if key.is_some_and(|key| key.bytes().any(|byte| !byte.is_ascii_graphic())) {
@@ -126,7 +126,7 @@ fn text(headers: &HeaderMap, name: &str) -> Option<String> {
 }
 
 fn failed(endpoint: &Endpoint, error: reqwest::Error) -> ProviderError {
-    // Our message names the address; the one of the error may hold a query.
+    // Our message names the address; the error's own may contain a query.
     let error = error.without_url();
     let is_refused = io_kind(&error) == Some(io::ErrorKind::ConnectionRefused);
     if is_refused && matches!(Reach::of(&endpoint.base_url), Reach::Loopback) {
@@ -145,7 +145,7 @@ fn failed(endpoint: &Endpoint, error: reqwest::Error) -> ProviderError {
         _ if error.is_timeout() => "no connection within 10 s",
         _ if says(&error, "dns error") => "unknown host name",
         _ if error.is_connect() => "no connection",
-        // The words of hyper.
+        // The message of hyper.
         _ if says(&error, "end of file before message length") => "the response was cut off",
         _ if error.is_decode() => "the response cannot be decompressed",
         _ => "the response was cut off",
@@ -156,15 +156,16 @@ fn failed(endpoint: &Endpoint, error: reqwest::Error) -> ProviderError {
     }
 }
 
-/// How many clients are kept: most programs need one or two, and programs with many runtimes at once build them again.
+/// Maximum number of kept clients: most programs need one or two, and programs with many runtimes at the same time
+/// build them again.
 const MAX_CLIENTS: usize = 32;
 
-/// Clients by the runtime that uses them, the one that was used last at the end.
+/// Clients by runtime, least recently used first.
 static CLIENTS: Mutex<Vec<(Option<runtime::Id>, Reach, Client)>> = Mutex::new(Vec::new());
 
-/// Returns the client of this runtime for such addresses. It is built when first needed and shared, so that connections are;
-/// not with other runtimes, since a connection only works while the runtime runs that opened it. That a later runtime may
-/// have the ID of one that ended does no harm: connections that ended are not used again.
+/// Returns the client of this runtime for such addresses. It is built at first use and shared, so that its connections
+/// are reused. Other runtimes do not share it, since a connection only works while the runtime that opened it runs. A
+/// later runtime with the same ID as an ended one is harmless: closed connections are not used again.
 pub(crate) fn client(reach: Reach) -> Result<Client, ProviderError> {
     let runtime = Handle::try_current().ok().map(|handle| handle.id());
     let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);

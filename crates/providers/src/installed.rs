@@ -1,16 +1,16 @@
-//! The best model that a server on this machine has installed.
+//! [`best_model`]: finds the best model that a server on this machine has installed.
 use crate::{Connection, Vendor, endpoint::Endpoint, http, json, models::above};
 use haft_core::ProviderError;
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Limit for a list of models. A server on this machine answers in milliseconds, and more slowly while it loads a
+/// Timeout for a list of models. A server on this machine answers in milliseconds, and more slowly while it loads a
 /// model.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-/// A longer list is not read, in bytes.
+/// Maximum bytes of a list.
 const MAX_LIST_BYTES: usize = 4 << 20;
-/// Maximum number of models whose capabilities are asked for, the largest first.
+/// Maximum number of models whose capabilities are requested, largest first.
 const MAX_ASKED_MODELS: usize = 8;
 
 /// A model that a server has installed.
@@ -18,16 +18,17 @@ const MAX_ASKED_MODELS: usize = 8;
 pub struct Installed {
     /// The model's name on the server.
     pub name: String,
-    /// Why it was taken, as the end of a sentence: `the largest of 3 that can call tools`.
+    /// Why this model was chosen, as the end of a sentence: `the largest of 3 that can call tools`.
     pub why: String,
 }
 
-/// The best model of a server on this machine: where it tells sizes (Ollama), the largest that can call tools,
-/// otherwise the newest. Nothing where it has none that talks. Source: github.com/ollama/ollama docs/api.md, 2026-11.
+/// The best model of a server on this machine: the largest one that can call tools if the server reports sizes
+/// (Ollama), otherwise the newest. `None` if it has no chat model. Source: github.com/ollama/ollama docs/api.md,
+/// 2026-11.
 ///
 /// # Errors
 ///
-/// If the server does not answer within ten seconds, or not with a list of models.
+/// If the server does not answer within ten seconds, or the response is not a list of models.
 pub async fn best_model(
     vendor: &Vendor,
     connection: &Connection,
@@ -81,7 +82,7 @@ fn newest(rows: &[Value]) -> Option<Installed> {
     let named: Vec<(u64, String)> =
         rows.iter().filter_map(row).filter(|(_, name)| !is_embedding(name)).collect();
     let count = named.len();
-    // Among models of one age, the first by name.
+    // Among models of the same age, the first by name.
     let newest = named.into_iter().min_by_key(|(created, name)| (std::cmp::Reverse(*created), name.clone()));
     newest.map(|(_, name)| Installed { name, why: among(count, "the newest", "") })
 }
@@ -97,7 +98,7 @@ fn is_embedding(name: &str) -> bool {
     name.to_lowercase().contains("embed")
 }
 
-/// The answer of a server as JSON. With a `body` the request is a POST.
+/// The response of a server as JSON. With a `body`, the request is a POST.
 pub(crate) async fn read(
     endpoint: &Endpoint,
     path: &str,

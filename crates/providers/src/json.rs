@@ -1,17 +1,17 @@
-//! JSON as servers write it: read by looking, so that nothing odd in one place spoils the rest.
+//! [`parse`]: reads JSON of servers leniently, so that an unexpected field does not make the rest unreadable.
 use serde_json::Value;
 
-/// The value, or `None` if it is not valid JSON even after repair.
+/// Parses JSON; `None` if it is invalid even after repair.
 pub(crate) fn parse(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&without_lone_surrogates(text)?).ok())
 }
 
-/// A string, or nothing.
+/// The string, or an empty one for other values.
 pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Takes the text out of the value without copying it, as an argument may be many megabytes long.
+/// Takes the string out of the value without copying it, since an argument may have many megabytes.
 pub(crate) fn take_text(value: &mut Value) -> String {
     match value.take() {
         Value::String(text) => text,
@@ -19,15 +19,15 @@ pub(crate) fn take_text(value: &mut Value) -> String {
     }
 }
 
-/// The text in a field, without copying; nothing if `value` is no object, or has no such field.
+/// Takes the value of a field without copying it; null if `value` is not an object, or has no such field.
 pub(crate) fn take(value: &mut Value, field: &str) -> Value {
     value.get_mut(field).map(Value::take).unwrap_or_default()
 }
 
-/// A larger count is an error of the server. Sums of counts stay below the end of `u64`.
+/// Maximum of a count; a larger one is an error of the server. Sums of counts do not overflow `u64`.
 const MAX_COUNT: u64 = 1 << 48;
 
-/// A count: some servers write it as a float or as a string.
+/// Reads a count, which some servers write as a float or as a string.
 pub(crate) fn count(value: &Value) -> Option<u64> {
     let count: Option<u64> = match value {
         Value::Number(number) => number.as_u64().or_else(|| number.as_f64().map(|float| float as u64)),
@@ -37,8 +37,8 @@ pub(crate) fn count(value: &Value) -> Option<u64> {
     count.filter(|count| *count <= MAX_COUNT)
 }
 
-/// `text` with each half of a surrogate pair that lacks the other half replaced by U+FFFD; `None` if there is none.
-/// Models write such halves when they are cut off inside an emoji; `serde_json` refuses the whole document then.
+/// Replaces each unpaired surrogate in `text` by U+FFFD; `None` if there is none. Models write unpaired surrogates when
+/// they are cut off inside an emoji; `serde_json` then refuses the whole document.
 fn without_lone_surrogates(text: &str) -> Option<String> {
     let mut repaired = String::with_capacity(text.len());
     let mut rest = text;

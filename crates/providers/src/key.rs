@@ -1,9 +1,10 @@
-//! A secret that travels in one header and nowhere else.
+//! [`Key`]: a secret that is sent in one header and nowhere else.
 use std::fmt;
 
-/// What is shown in place of a key.
+/// Replaces a key in messages.
 const HIDDEN: &str = "[key]";
-/// A shorter one is no secret, but a word for a server that wants any: hidden, it would tear up what servers say.
+/// Minimum length of a key that is hidden. A shorter one is a placeholder for a server that requires any key, and
+/// hiding it would garble the server's messages.
 const MIN_HIDDEN_BYTES: usize = 8;
 
 /// A vendor's key. It cannot be printed.
@@ -11,7 +12,7 @@ const MIN_HIDDEN_BYTES: usize = 8;
 pub struct Key(String);
 
 impl Key {
-    /// White space around it is dropped: keys are pasted, and read from files that end in a new line.
+    /// A key without surrounding white space: keys are pasted, and read from files that end in a newline.
     pub fn new(key: impl AsRef<str>) -> Self {
         Self(key.as_ref().trim().to_owned())
     }
@@ -20,7 +21,7 @@ impl Key {
         &self.0
     }
 
-    /// `text` without the key, wherever a server may have echoed it.
+    /// Removes the key from `text`, where a server may have echoed it.
     pub(crate) fn hide_in(&self, text: String) -> String {
         match self.0.len() < MIN_HIDDEN_BYTES || !text.contains(&self.0) {
             true => text,

@@ -1,17 +1,16 @@
-//! Models behind wires: every model that Haft can ask, as a [`haft_core::Provider`].
+//! Models behind wires ([`connect`]): every model that Haft can ask, as a [`haft_core::Provider`].
 //!
-//! A *wire* is a vendor's format of requests and replies ([`Wire`]); a *vendor* is an entry of `vendors.rs`: a wire,
-//! an address and its quirks ([`Vendor`]). [`connect`] makes a provider of a vendor; [`Retry`] wraps any provider.
-//! [`Exec`] asks a command that takes a prompt and prints an answer.
-//! [`Scripted`] says what it was told to say; [`Replay`] says again what a server once said;
-//! [`Retold`] says again what a session recorded;
-//! [`direct::Direct`] makes the one call that its prompt names.
+//! A *wire* is a vendor's format of requests and replies ([`Wire`]); a *vendor* is an entry of `vendors.rs`: a wire, an
+//! address and its quirks ([`Vendor`]). [`connect`] makes a provider for a vendor; [`Retry`] wraps any provider.
+//! [`Exec`] runs a command that takes a prompt and prints an answer. [`Scripted`] replies from a script; [`Replay`]
+//! repeats what a server once sent; [`Retold`] repeats the replies that a session recorded; [`direct::Direct`] makes
+//! the call that its prompt names.
 //!
-//! What a reply passes through, in this order: `http` (bytes), `sse` or `frames` (events), the wire that `protocol` picks
-//! (`openai_chat`, `openai_responses`, `anthropic`, `gemini` or `converse`: deltas), `remote` with `patience` (clocks and limits),
-//! `retry`. Whatever is no reply is sorted in `fault`.
+//! A reply passes through these modules: `http` (bytes), `sse` or `frames` (events), the wire that `protocol` picks
+//! (`openai_chat`, `openai_responses`, `anthropic`, `gemini` or `converse`: deltas), `remote` with `patience` (timeouts
+//! and limits), `retry`. Responses that are not a reply are sorted in `fault`.
 //!
-//! Nothing here reads the environment or the configuration: keys and addresses are handed in.
+//! This crate reads neither the environment nor the configuration: keys and addresses are parameters.
 
 mod answer;
 mod anthropic;

@@ -1,15 +1,15 @@
-//! What a vendor offers, and whether a local server is there at all.
+//! [`list_models`]: the models that a vendor offers; [`is_listening`]: whether a local server is running.
 use crate::{Connection, SignIn, Vendor, Wire, endpoint::Endpoint, http, json, quirks::Quirks};
 use haft_core::ProviderError;
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// A list of names is short; who needs longer for it is not there.
+/// Timeout for a list of names, which is short.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
-/// Limit for a connection to this machine, which takes a few milliseconds.
+/// Timeout for a connection to this machine, which takes a few milliseconds.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(200);
-/// The longest known list (OpenRouter, 2026-11) has 600 kB.
+/// Maximum bytes of a list. The longest known one (OpenRouter, 2026-11) has 600 kB.
 const MAX_LIST_BYTES: usize = 8 << 20;
 
 /// The names of the models that `vendor` offers, sorted.
@@ -19,8 +19,8 @@ pub async fn list_models(vendor: &Vendor, connection: &Connection) -> Result<Vec
     listed.unwrap_or_else(|_| Err(endpoint.broken("no list of models within 10 s")))
 }
 
-/// Whether the vendor takes the key of `connection`: asks for the list of models, which costs nothing, or for what only a
-/// valid key may read.
+/// Checks whether the vendor accepts the key of `connection`: requests the list of models, which costs nothing, or a
+/// resource that only a valid key may read.
 ///
 /// # Errors
 ///
@@ -42,7 +42,7 @@ pub(crate) fn above(endpoint: &Endpoint) -> Endpoint {
     Endpoint { base_url, ..endpoint.clone() }
 }
 
-/// Whether a server that can list its models answers at `base_url`, within 200 ms.
+/// Whether a server that can list its models answers at `base_url` within 200 ms.
 pub async fn is_listening(base_url: &str) -> bool {
     let endpoint = Endpoint {
         name: String::new(),
@@ -69,7 +69,7 @@ async fn list(endpoint: &Endpoint) -> Result<Vec<String>, ProviderError> {
     };
     let endpoint = &match endpoint.sign_in {
         Some(SignIn::Google) => of_publisher(endpoint),
-        // Another service of the same region.
+        // Models are listed by another service of the same region.
         Some(SignIn::Aws) => {
             let base_url = endpoint.base_url.replacen("//bedrock-runtime.", "//bedrock.", 1);
             Endpoint { base_url, ..endpoint.clone() }
@@ -85,7 +85,7 @@ async fn list(endpoint: &Endpoint) -> Result<Vec<String>, ProviderError> {
         .ok_or_else(|| endpoint.broken("the response is not a list of models"))
 }
 
-/// Google lists the models of a publisher for all projects together, in the beta of its API.
+/// Google lists the models of a publisher for all projects together, in the beta version of its API.
 fn of_publisher(endpoint: &Endpoint) -> Endpoint {
     let place = |mark: &str| endpoint.base_url.find(mark);
     let base_url = match (place("/v1/projects/"), place("/publishers/")) {
@@ -97,11 +97,11 @@ fn of_publisher(endpoint: &Endpoint) -> Endpoint {
     Endpoint { base_url, ..endpoint.clone() }
 }
 
-/// `{"data":[{"id"}]}`; some servers leave out the outer object. Gemini: `{"models":[{"name"}]}`, and
+/// Reads the names from `{"data":[{"id"}]}`; some servers omit the outer object. Gemini: `{"models":[{"name"}]}`, and
 /// Vertex AI `publisherModels`, whose names begin with the publisher. Bedrock: `{"modelSummaries":[{"modelId"}]}`.
 fn names(body: &str) -> Option<Vec<String>> {
     let body = json::parse(body)?;
-    // Ollama without models.
+    // The response of Ollama without models.
     if body["object"] == "list" && body["data"].is_null() {
         return Some(Vec::new());
     }
@@ -121,7 +121,7 @@ fn names(body: &str) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// The name without the prefix that Gemini's APIs put before it. In other names, such as a path, `models/` stays.
+/// The name without the prefix of Gemini's APIs. In other names, such as a path, `models/` stays.
 fn without_prefix(name: &str) -> &str {
     let after_publisher = name.strip_prefix("publishers/").and_then(|rest| rest.split_once('/'));
     let rest = after_publisher.map_or(name, |(_, rest)| rest);

@@ -1,14 +1,16 @@
-//! Whether a reply still says something new, or only what it has said before.
+//! [`Novelty`]: detects whether a reply still says something new, or only repeats itself.
 use haft_core::Delta;
 use std::collections::HashSet;
 
-/// Longer words count as several: some texts have no spaces, and base64 is one long word.
+/// Maximum letters of a word; longer words count as several, since some texts have no spaces, and base64 is one long
+/// word.
 const LONGEST_WORD: usize = 8;
 
-/// Sequences that are remembered, about 1 MB. A reply with more of them starts to collect anew: it was new up to there.
+/// Maximum number of remembered sequences, about 1 MB. A reply with more of them starts over with an empty set, since
+/// it was new up to there.
 const MOST_SEEN: usize = 1 << 16;
 
-/// The words of a reply so far. Thoughts, text and calls are kept apart: a model may write down what it thought of.
+/// The words of a reply so far. Thoughts, text and calls are kept apart, since a model may write down its thoughts.
 #[derive(Default)]
 pub(crate) struct Novelty {
     thinking: Words,
@@ -17,9 +19,9 @@ pub(crate) struct Novelty {
 }
 
 impl Novelty {
-    /// Takes in a piece of the reply and returns whether it says something new: a word that was not said after the
-    /// same two words before. Numbers count as the same word, so a counter says nothing new. White space and
-    /// punctuation are not words.
+    /// Adds a piece of the reply and returns whether it says something new: a word that did not follow the same two
+    /// words before. All numbers count as the same word, so a counter is not new. White space and punctuation are not
+    /// words.
     pub(crate) fn observe(&mut self, delta: &Delta) -> bool {
         match delta {
             Delta::Text(text) => self.text.observe(text),
@@ -35,7 +37,7 @@ impl Novelty {
     }
 }
 
-/// Words in a row, however the text that they come from is cut.
+/// A sequence of words, however their text is split.
 #[derive(Default)]
 struct Words {
     word: Word,
@@ -43,7 +45,7 @@ struct Words {
     seen: HashSet<[u64; 3]>,
 }
 
-/// A word under construction.
+/// A partial word.
 #[derive(Clone, Copy, Default)]
 struct Word {
     letters: usize,
@@ -67,7 +69,7 @@ impl Words {
         is_new
     }
 
-    /// Whether the word that ends here is new after the two before it.
+    /// Ends a word; returns whether it is new after the two words before it.
     fn end_word(&mut self) -> bool {
         let Word { letters, hash, .. } = std::mem::take(&mut self.word);
         if letters == 0 {
@@ -83,7 +85,7 @@ impl Words {
 }
 
 impl Word {
-    /// Digits in a row count as one.
+    /// Adds a letter. Consecutive digits count as one.
     fn add(&mut self, letter: char) {
         let is_digit = letter.is_numeric();
         if is_digit && self.ends_with_digit {
@@ -102,7 +104,7 @@ mod tests {
     use super::*;
     use haft_core::CallId;
 
-    /// The number of the last piece that brought new text; 0 if none did.
+    /// The number of the last piece that was new; 0 if none was.
     fn last_new(piece: impl Fn(usize) -> Delta) -> usize {
         let mut novelty = Novelty::default();
         let new = (1..2_000).filter(|number| novelty.observe(&piece(*number)));
@@ -144,7 +146,7 @@ mod tests {
 
     #[test]
     fn an_honest_reply_always_says_something_new_soon() {
-        // A text that continues for long with few words, a file without spaces, and the same words in another place.
+        // A long text with few different words, a file without spaces, and the same words in another order.
         let words = ["if", "the", "value", "is", "not", "set", "then", "try", "next", "one"];
         let random: Vec<usize> = {
             let mut random = fastrand::Rng::with_seed(7);

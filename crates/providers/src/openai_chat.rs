@@ -1,6 +1,6 @@
-//! OpenAI's chat completions: the request. What comes back is read in [`reply`].
+//! [`body`]: requests of OpenAI's chat completions. Responses are parsed in [`reply`].
 //!
-//! Source: platform.openai.com, API reference "Chat", 2026-11, and what compatible servers make of it.
+//! Source: platform.openai.com, API reference "Chat", 2026-11, and the behavior of compatible servers.
 mod details;
 mod reply;
 
@@ -42,7 +42,7 @@ fn messages(request: &Request, quirks: &Quirks) -> Vec<Value> {
     if !request.system.is_empty() {
         messages.push(json!({"role": "system", "content": request.system}));
     }
-    // Pictures of results wait until the last result: nothing may be between the results of one turn.
+    // Pictures of results follow after the last result: nothing may be between the results of one turn.
     let mut pictures = Vec::new();
     for message in &request.messages {
         if !matches!(**message, Message::Tool { .. }) {
@@ -62,7 +62,7 @@ fn messages(request: &Request, quirks: &Quirks) -> Vec<Value> {
     messages
 }
 
-/// The wire has no pictures in results, so a person shows them.
+/// A user message with the pictures of results, since the wire has none in results.
 fn shown(pictures: &mut Vec<Value>) -> Option<Value> {
     if pictures.is_empty() {
         return None;
@@ -72,7 +72,7 @@ fn shown(pictures: &mut Vec<Value>) -> Option<Value> {
     Some(json!({"role": "user", "content": content}))
 }
 
-/// A string where there is only text: many local servers know nothing else.
+/// A string if there is only text, since many local servers support nothing else.
 fn content(parts: &[Part]) -> Value {
     if !parts.iter().any(|part| matches!(part, Part::Image(_) | Part::Document(_))) {
         return text_of(parts).into();
@@ -111,7 +111,7 @@ fn assistant(parts: &[Part], model: &str, quirks: &Quirks) -> Option<Value> {
         EchoReasoning::Always => true,
     };
     if echo {
-        // Empty where another model made the call: the vendors that want it back refuse a call without it.
+        // Empty if another model made the call: the vendors that require this field refuse a call without it.
         message.insert("reasoning_content".into(), thought(parts).into());
     }
     match quirks.echo_proofs {
@@ -127,7 +127,7 @@ fn assistant(parts: &[Part], model: &str, quirks: &Quirks) -> Option<Value> {
     Some(message.into())
 }
 
-/// Gemini 3 refuses a call without the signature that it came with.
+/// Adds the signatures to the calls. Gemini 3 refuses a call without its signature.
 fn sign(calls: &mut [Value], signatures: &[Option<&str>]) {
     for (call, proof) in calls.iter_mut().zip(signatures) {
         if let Some(proof) = proof {
@@ -158,10 +158,11 @@ fn call(call: &ToolCall, quirks: &Quirks) -> Value {
     json!({"id": call_id(&call.id, quirks), "type": "function", "function": {"name": sent_name(&call.name), "arguments": arguments}})
 }
 
-/// Maximum characters of a name that vendors take; they refuse a whole conversation with a longer one.
+/// Maximum characters of a name; vendors refuse a whole conversation with a longer one.
 const MAX_NAME: usize = 64;
 
-/// The name of a call as vendors take one: a model may have made up another, and every later request holds it.
+/// The name of a call in a form that vendors accept: a model may have made up another one, which all later requests
+/// contain.
 pub(crate) fn sent_name(name: &str) -> String {
     let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
     let sent = name.chars().map(|letter| if fits(letter) { letter } else { '_' });
@@ -171,8 +172,8 @@ pub(crate) fn sent_name(name: &str) -> String {
 /// Maximum characters of an ID of a call (platform.openai.com/docs/api-reference/chat, 2026-11).
 const MAX_CALL_ID: usize = 40;
 
-/// The call's own ID. If it is too long, or the vendor has a fixed form, nine letters and digits are made from it:
-/// another model may have made the call earlier in the session.
+/// The call's own ID. If it is too long, or the vendor requires a fixed form, nine letters and digits are derived from
+/// it: another model may have made the call earlier in the session.
 fn call_id(id: &CallId, quirks: &Quirks) -> String {
     let is_short = id.0.len() == 9 && id.0.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if is_short || (!quirks.nine_letter_call_ids && id.0.len() <= MAX_CALL_ID) {
@@ -182,7 +183,7 @@ fn call_id(id: &CallId, quirks: &Quirks) -> String {
 }
 
 pub(crate) fn nine_letters(id: &CallId) -> String {
-    // FNV-1a: the same in each process, so that a resumed session hits the vendor's cache.
+    // FNV-1a gives the same hash in each process, so that a resumed session hits the vendor's cache.
     let mut hasher = FnvHasher::default();
     hasher.write(id.0.as_bytes());
     let mut hash = hasher.finish();
@@ -194,7 +195,7 @@ pub(crate) fn nine_letters(id: &CallId) -> String {
     (0..9).map(letter).collect()
 }
 
-/// An object in any case: chat templates of local servers fail on arguments that are not JSON, and Anthropic
+/// The arguments as an object: chat templates of local servers fail on arguments that are not JSON, and Anthropic
 /// refuses any input that is not an object.
 pub(crate) fn sound_arguments(call: &ToolCall) -> Value {
     match &call.arguments {

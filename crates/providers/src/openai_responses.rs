@@ -1,7 +1,7 @@
-//! OpenAI's Responses: the request. What comes back is read in [`reply`].
+//! [`body`]: requests of OpenAI's Responses. Responses are parsed in [`reply`].
 //!
-//! Nothing is kept at the vendor (`store: false`): the whole conversation travels each time, thoughts included, which
-//! come and go encrypted.
+//! The vendor stores nothing (`store: false`): each request has the whole conversation, including thoughts, which are
+//! encrypted.
 //!
 //! Source: platform.openai.com, API reference "Responses" and guide "Reasoning", 2026-11.
 mod reply;
@@ -16,7 +16,7 @@ use crate::{
 use haft_core::{CallId, Document, Image, Message, Part, Request, ToolCall, ToolResult, ToolSpec, text_of};
 use serde_json::{Map, Value, json};
 
-/// The vendor refuses a smaller limit.
+/// Minimum of the output limit; the vendor refuses a smaller one.
 const MIN_OUTPUT: u32 = 16;
 
 /// The body of a request.
@@ -48,7 +48,7 @@ pub(crate) fn body(request: &Request, quirks: &Quirks, stream: bool) -> Value {
     body.into()
 }
 
-/// Where `strict` is left out, the wire takes the schema for a strict one and refuses optional parameters.
+/// A tool. Without the field `strict`, the wire takes the schema as strict and refuses optional parameters.
 fn tool(tool: &ToolSpec, quirks: &Quirks) -> Value {
     let strict = quirks.strict_tools.then(|| constrain::strict(&tool.parameters)).flatten();
     let (is_strict, parameters) = (strict.is_some(), strict.unwrap_or_else(|| tool.parameters.clone()));
@@ -106,7 +106,8 @@ fn document(document: &Document) -> Value {
     json!({"type": "input_file", "filename": document.name, "file_data": url})
 }
 
-/// The items of what the model said, without thoughts at the end: the wire refuses a thought that nothing follows.
+/// The items of an assistant message, without thoughts at the end: the wire refuses a thought that is followed by
+/// nothing.
 fn said(parts: &[Part], quirks: &Quirks) -> Vec<Value> {
     let is_thought = |part: &Part| matches!(part, Part::Thinking { .. });
     let end = parts.iter().rposition(|part| !is_thought(part)).map_or(0, |last| last + 1);
@@ -122,8 +123,8 @@ fn item(part: &Part, quirks: &Quirks) -> Option<Value> {
     }
 }
 
-/// Encrypted where it came so, in plain words to the vendors that want these back; thoughts of other models are left
-/// out.
+/// A thought: encrypted if it came so, as plain text for the vendors that want it back; thoughts of other models are
+/// left out.
 fn reasoning(text: &str, signature: Option<&str>, quirks: &Quirks) -> Option<Value> {
     let encrypted = signature.and_then(|signature| Wire::OpenaiResponses.own(signature));
     if let Some(encrypted) = encrypted {

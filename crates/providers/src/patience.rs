@@ -1,4 +1,4 @@
-//! How long a model is waited for, and when a reply is ended that does not end by itself.
+//! [`Patience`]: how long to wait for a model; [`Course`]: when to end a reply that does not end by itself.
 use crate::{Timeouts, endpoint::Endpoint, novelty::Novelty, reading::is_progress};
 use haft_core::{Delta, ProviderError, StopReason, TimedOut};
 use std::{
@@ -10,28 +10,29 @@ use std::{
 };
 use tokio::time::{Instant, timeout_at};
 
-/// After the model has stopped, its usage may follow; a server that keeps the line open has nothing else to say.
+/// How long to wait for the usage after the model has stopped; a server that keeps the connection open sends nothing
+/// else.
 const USAGE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Whether a server was given up because it said nothing: from then on it is waited for as long as for a model that
-/// thinks in silence. Shared by all requests to it.
+/// Whether a request timed out because the server sent nothing: later requests wait as long as for a model that thinks
+/// in silence. Shared by all requests to a server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Silence(Arc<AtomicBool>);
 
-/// How much longer the server of one reply is waited for.
+/// How much longer to wait for the server of one reply.
 pub(crate) struct Patience {
     timeouts: Timeouts,
     silence: Silence,
     deadline: Instant,
-    /// The time that ends with `deadline`.
+    /// The timeout that `deadline` belongs to.
     given: Duration,
-    /// When the request was sent, or the model said something for the last time.
+    /// When the request was sent, or the model's last progress.
     heard: Instant,
     course: Course,
 }
 
 impl Patience {
-    /// Starts the clock, at the moment in which a request is sent.
+    /// Starts the clock. Called when a request is sent.
     pub(crate) fn new(timeouts: Timeouts, stream: bool, silence: Silence) -> Self {
         let given = match (stream, silence.0.load(Relaxed)) {
             (false, _) => timeouts.whole,
@@ -42,7 +43,7 @@ impl Patience {
         Self { timeouts, silence, deadline: now + given, given, heard: now, course }
     }
 
-    /// Waits for `event`, but not for longer than the patience lasts.
+    /// Waits for `event`, at most until the deadline.
     pub(crate) async fn wait<F: Future>(
         &mut self,
         endpoint: &Endpoint,
@@ -55,7 +56,7 @@ impl Patience {
         })
     }
 
-    /// Why the reply is to be ended before `delta`, if it is.
+    /// The reason to end the reply before `delta`, if there is one.
     pub(crate) fn is_over_with(&mut self, delta: &Delta) -> Option<StopReason> {
         if !is_progress(delta) {
             return None;
@@ -65,30 +66,30 @@ impl Patience {
         self.course.is_over_with(delta)
     }
 
-    /// The server says that the model thinks.
+    /// Extends the deadline, since the server says that the model thinks.
     pub(crate) fn let_think(&mut self) {
         if self.given < self.timeouts.thinking {
             self.wait_for(self.timeouts.thinking);
         }
     }
 
-    /// The model has said all; only its usage may follow.
+    /// Shortens the deadline, since only usage may follow.
     pub(crate) fn let_finish(&mut self) {
         self.deadline = self.deadline.min(Instant::now() + USAGE_TIMEOUT);
     }
 
-    /// Counted from the last thing that the model said: a server cannot buy time with empty words.
+    /// Sets the timeout, counted from the model's last progress: a server cannot extend it with empty events.
     fn wait_for(&mut self, given: Duration) {
         (self.given, self.deadline) = (given, self.heard + given);
     }
 }
 
-/// What a reply has come to so far, and when it is ended that does not end by itself.
+/// Decides when to end a reply that does not end by itself.
 pub(crate) struct Course {
     repeating: Duration,
     reply: Duration,
     novelty: Novelty,
-    /// When the reply began, and when it said something new for the last time.
+    /// When the reply began, and when it last said something new.
     said: Option<[Instant; 2]>,
 }
 
@@ -102,7 +103,7 @@ impl Course {
         self.said.is_some()
     }
 
-    /// Takes in what the model says. Why the reply is to be ended before it, if it is.
+    /// Adds a piece of the reply. Returns the reason to end the reply before it, if there is one.
     pub(crate) fn is_over_with(&mut self, delta: &Delta) -> Option<StopReason> {
         let now = Instant::now();
         let is_new = self.novelty.observe(delta);
@@ -124,7 +125,7 @@ mod tests {
     use haft_core::{CallId, Usage};
     use tokio::time::advance;
 
-    /// After how many seconds a reply is ended that says `of(n)` in its n-th second.
+    /// The number of seconds after which a reply is ended that sends `of(n)` in its n-th second.
     async fn ended_after(of: impl Fn(u64) -> Delta) -> Option<(u64, StopReason)> {
         let mut patience = Patience::new(Timeouts::default(), true, Silence::default());
         for second in 0..4_000 {
@@ -158,7 +159,7 @@ mod tests {
         }
     }
 
-    /// Ten thousand words, none of which comes twice.
+    /// Ten thousand different words.
     fn fresh(second: u64) -> String {
         let letters = [second / 676, second / 26, second].map(|n| char::from(b'a' + (n % 26) as u8));
         letters.into_iter().chain([' ']).collect()

@@ -1,4 +1,4 @@
-//! What each wire is sent, and who reads what it answers.
+//! The request format of each [`Wire`], and its parser of replies.
 use crate::{
     Wire, anthropic, converse, gemini, openai_chat, openai_responses, parser::Parser, quirks::Quirks,
 };
@@ -6,7 +6,7 @@ use haft_core::Request;
 use serde_json::Value;
 
 impl Wire {
-    /// Where requests for `model` go, after the base URL.
+    /// The path of requests for `model`, after the base URL.
     pub(crate) fn path(self, model: &str, quirks: &Quirks, stream: bool) -> String {
         match self {
             Self::OpenaiChat => "/chat/completions".into(),
@@ -17,7 +17,7 @@ impl Wire {
         }
     }
 
-    /// Names and values of the headers that carry `key`, and of those that the wire wants besides.
+    /// Names and values of the headers with `key`, and of the other headers of the wire.
     pub(crate) fn headers(self, key: Option<&str>) -> Vec<(&'static str, String)> {
         match self {
             Self::OpenaiChat | Self::OpenaiResponses | Self::Converse => {

@@ -1,62 +1,62 @@
-//! Where a vendor differs from the usual form of its wire, as data.
+//! [`Quirks`]: the differences of a vendor from the usual form of its wire, as data.
 use haft_core::Request;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Where a vendor differs from the wire's usual form.
+/// The differences of a vendor from the usual form of its wire.
 #[derive(Clone, Copy, Debug)]
 pub struct Quirks {
-    /// Whether it wants its thoughts back.
+    /// Whether thoughts must be sent back.
     pub echo_reasoning: EchoReasoning,
-    /// Which proofs of its thoughts it wants back on the chat wire.
+    /// Which proofs of thoughts must be sent back on the chat wire.
     pub echo_proofs: EchoProofs,
     /// What stands for no text in an assistant message.
     pub empty_content: EmptyContent,
     /// The field that limits the output: `max_tokens` or `max_completion_tokens`.
     pub max_tokens_field: &'static str,
-    /// Whether it knows `stream_options`.
+    /// Whether the vendor supports `stream_options`.
     pub stream_usage: bool,
-    /// How it is asked to cache the conversation.
+    /// How to request caching of the conversation.
     pub prompt_cache: PromptCache,
-    /// For how long; the person says so.
+    /// How long the conversation is cached, which the user configures.
     pub cache_ttl: CacheTtl,
-    /// Whether the model is a part of the address, and not of the request: Anthropic's wire through Vertex AI.
+    /// Whether the model is part of the address instead of the request: Anthropic's wire on Vertex AI.
     pub model_in_path: bool,
-    /// Whether ids of calls must be nine letters and digits.
+    /// Whether IDs of calls must have nine letters and digits.
     pub nine_letter_call_ids: bool,
-    /// Whether it gives out thoughts encrypted, if asked to.
+    /// Whether the vendor sends encrypted thoughts on request.
     pub encrypted_reasoning: bool,
-    /// Beginnings of the names of models that do not think: those refuse to be asked for thoughts or for an effort.
+    /// Prefixes of the names of models that do not think: those refuse requests for thoughts or for an effort.
     pub models_without_reasoning: &'static [&'static str],
-    /// Beginnings of the names of models that think and refuse to be told how to draw words.
+    /// Prefixes of the names of models that think and refuse sampling parameters.
     pub models_without_sampling: &'static [&'static str],
-    /// Beginnings of the names of the models of Gemini that refuse calls without a signature.
+    /// Prefixes of the names of Gemini models that refuse calls without a signature.
     pub models_with_signatures: &'static [&'static str],
-    /// The field that sets how hard a model thinks.
+    /// The field that sets the reasoning effort.
     pub effort: EffortField,
-    /// Beginnings of the names of the models that take an effort; all if empty.
+    /// Prefixes of the names of the models that accept an effort; all if empty.
     pub models_with_effort: &'static [&'static str],
-    /// Beginnings of the names of the models whose effort is a number of tokens.
+    /// Prefixes of the names of the models whose effort is a number of tokens.
     pub models_with_budget: &'static [&'static str],
-    /// How the server can constrain a reply whose calls are text.
+    /// How the server can constrain a reply with calls as text.
     pub holds: Holds,
-    /// When it can hold a model to the JSON Schema of an answer.
+    /// When the server can constrain an answer to a JSON Schema.
     pub answers: Answers,
-    /// Beginnings of the names of the models that it can hold to one; all if empty.
+    /// Prefixes of the names of the models whose answers it can constrain; all if empty.
     pub models_with_answers: &'static [&'static str],
-    /// Whether it holds calls to the schemas of its tools, if they are `strict`.
+    /// Whether calls are constrained to the schemas of their tools, if these are `strict`.
     pub strict_tools: bool,
-    /// Whether it tells the sizes of its models and what they can do, as Ollama's own API does.
+    /// Whether the server reports the sizes and capabilities of its models, as Ollama's own API does.
     pub lists_sizes: bool,
-    /// In place of the default of [`crate::Timeouts::first_byte`], in seconds: local servers load models and read slowly, and
-    /// some vendors keep their models' thoughts to themselves.
+    /// Replaces the default of [`crate::Timeouts::first_byte`], in seconds: local servers load models and read slowly,
+    /// and some vendors do not send their models' thoughts.
     pub first_byte_seconds: Option<u64>,
-    /// In place of the default of [`crate::Timeouts::reply`], in seconds.
+    /// Replaces the default of [`crate::Timeouts::reply`], in seconds.
     pub reply_seconds: Option<u64>,
 }
 
 impl Quirks {
-    /// The usual form.
+    /// The usual form of each wire.
     pub const NONE: Self = Self {
         echo_reasoning: EchoReasoning::Never,
         echo_proofs: EchoProofs::Never,
@@ -84,11 +84,12 @@ impl Quirks {
     };
 }
 
-/// How words are drawn; thinking models of some vendors refuse it (platform.openai.com/docs/guides/latest-model, 2026-11).
+/// Sampling parameters, which thinking models of some vendors refuse (platform.openai.com/docs/guides/latest-model,
+/// 2026-11).
 const SAMPLING: [&str; 6] =
     ["temperature", "top_p", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs"];
 
-/// The options of a request that its model takes.
+/// The options of a request that its model accepts.
 pub(crate) fn options(request: &Request, quirks: &Quirks) -> Map<String, Value> {
     let model = request.model.as_str();
     let mut options = request.options.clone();
@@ -98,19 +99,19 @@ pub(crate) fn options(request: &Request, quirks: &Quirks) -> Map<String, Value> 
     options
 }
 
-/// Whether the name of `model` has one of these beginnings.
+/// Whether the name of `model` has one of these prefixes.
 pub(crate) fn is_among(model: &str, beginnings: &[&str]) -> bool {
     beginnings.iter().any(|beginning| model.starts_with(beginning))
 }
 
-/// How a vendor of Anthropic's wire is asked to keep a conversation in its cache.
+/// How a vendor of Anthropic's wire is asked to cache a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptCache {
-    /// The vendor caches by itself, as most do.
+    /// Not at all: the vendor caches by itself, as most do.
     Unasked,
-    /// In the request, whose end the vendor finds.
+    /// By a field of the request; the vendor finds the end of the conversation.
     InRequest,
-    /// In the last block.
+    /// By a mark in the last block.
     InLastBlock,
 }
 
@@ -126,10 +127,10 @@ pub enum CacheTtl {
     OneHour,
 }
 
-/// The field that a vendor reads the effort from.
+/// The field for the reasoning effort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffortField {
-    /// The vendor has no field for it that is known.
+    /// The vendor has no known field for it.
     Nowhere,
     /// `reasoning_effort`: OpenAI's chat completions.
     ReasoningEffort,
@@ -148,15 +149,15 @@ pub enum EffortField {
 pub enum Holds {
     /// Replies cannot be constrained.
     Nothing,
-    /// By one JSON Schema for the whole reply.
+    /// By a single JSON Schema for the whole reply.
     Schema,
     /// JSON Schemas between tags.
     Tags,
-    /// A grammar (GBNF).
+    /// By a grammar (GBNF).
     Grammar,
 }
 
-/// When a server can hold a model to the JSON Schema of an answer.
+/// When a server can constrain an answer to a JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answers {
     /// Never.
@@ -167,19 +168,18 @@ pub enum Answers {
     WithTools,
 }
 
-/// Which assistant messages carry `reasoning_content` when they are sent back.
+/// Which assistant messages have `reasoning_content` when they are sent back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoReasoning {
     /// No message.
     Never,
-    /// Messages that have calls.
+    /// Messages with calls.
     WithCalls,
-    /// All.
+    /// All messages.
     Always,
 }
 
-/// Which proofs of its thoughts a vendor of the chat wire wants back. The other vendors may refuse a field that they do not
-/// know.
+/// Which proofs of thoughts a vendor of the chat wire wants back. Other vendors may refuse an unknown field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoProofs {
     /// No proofs.
@@ -195,6 +195,6 @@ pub enum EchoProofs {
 pub enum EmptyContent {
     /// `null`.
     Null,
-    /// `""`: chat templates of local servers stumble over null.
+    /// `""`: chat templates of local servers fail on null.
     Text,
 }

@@ -1,4 +1,5 @@
-//! Bytes of a streamed reply turned into deltas, without a clock: what is counted here are bytes and events.
+//! [`Reading`]: converts the bytes of a streamed reply to deltas. It limits bytes and events; time is limited
+//! elsewhere.
 use crate::{
     endpoint::Endpoint,
     frames::{FrameError, Frames},
@@ -8,12 +9,12 @@ use crate::{
 use haft_core::{Delta, ProviderError, UnreadableReply};
 use std::mem;
 
-/// Maximum bytes without content: comments, pings, events without meaning.
+/// Maximum bytes without content: comments, pings, empty events.
 const MAX_IDLE_BYTES: usize = 2 * MAX_EVENT;
-/// Maximum bytes of one reply, decompressed: 8 MB of text in events of a few letters each are some 600 MB.
+/// Maximum bytes of one reply, decompressed: 8 MB of text in events of a few letters each take some 600 MB.
 const MAX_BYTES: usize = 1 << 30;
 
-/// How events are marked off from each other, which their first byte tells.
+/// The format of the event stream, recognized by its first byte.
 enum Framing {
     Unknown,
     /// Server-sent events.
@@ -45,7 +46,7 @@ impl Framing {
     }
 }
 
-/// Turns the bytes of one reply into deltas.
+/// Converts the bytes of one reply to deltas.
 pub(crate) struct Reading {
     parser: Box<dyn Parser>,
     framing: Framing,
@@ -71,7 +72,7 @@ impl Reading {
         }
     }
 
-    /// Takes in a chunk, which may end anywhere.
+    /// Adds a chunk, which may end anywhere.
     pub(crate) fn push(
         &mut self,
         chunk: &[u8],
@@ -93,7 +94,7 @@ impl Reading {
         self.check_bytes(endpoint)
     }
 
-    /// Takes in a reply that came in one piece.
+    /// Reads a reply that was not streamed.
     pub(crate) fn whole(
         &mut self,
         body: &[u8],
@@ -112,7 +113,7 @@ impl Reading {
         self.parser.is_complete()
     }
 
-    /// Whether the server says that the model thinks, and keeps its thoughts to itself.
+    /// Whether the server says that the model thinks, without sending its thoughts.
     pub(crate) fn is_at_work(&self) -> bool {
         self.parser.is_at_work()
     }
@@ -122,14 +123,14 @@ impl Reading {
         self.parser.is_over()
     }
 
-    /// Gives out the rest, with [`Delta::Stop`] at its end; an error if the reply was cut off.
+    /// Emits the rest, with [`Delta::Stop`] at its end. Fails if the reply was cut off.
     pub(crate) fn finish(&mut self, endpoint: &Endpoint, out: &mut Vec<Delta>) -> Result<(), ProviderError> {
         if let Some(event) = self.framing.finish() {
             self.event(&event, endpoint, out)?;
         }
         let stop = self.parser.finish(out);
         if self.broken > 0 && (!self.has_said || self.has_calls) {
-            // What was lost may have been a part of a call, and the rest of it may still read like a whole one.
+            // The lost part may have belonged to a call, and the rest of the call may still look complete.
             return Err(endpoint.broken_by("the server sent something that is not JSON", UnreadableReply));
         }
         if self.bytes == 0 {
@@ -140,7 +141,7 @@ impl Reading {
         Ok(())
     }
 
-    /// What the wire knows beyond the deltas.
+    /// The parser, for what the deltas do not contain.
     pub(crate) fn parser(&self) -> &dyn Parser {
         &*self.parser
     }
@@ -190,7 +191,7 @@ impl Reading {
     }
 }
 
-/// Whether the model has said something; an empty piece, a count of tokens or a ping is not progress.
+/// Whether the model has produced something; an empty piece, a token count or a ping is not progress.
 pub(crate) fn is_progress(delta: &Delta) -> bool {
     match delta {
         Delta::Text(said) | Delta::Thinking(said) | Delta::CallArguments { json: said, .. } => {

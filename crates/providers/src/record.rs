@@ -1,4 +1,4 @@
-//! Writes down what a server sends, while it is read.
+//! [`Record`]: records what a server sends, while it is read.
 use crate::{
     Key, Wire,
     answer::Answer,
@@ -28,7 +28,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// A new cassette in the place of any old one.
+    /// Creates a cassette, and replaces an existing one.
     pub fn create(path: impl AsRef<Path>) -> io::Result<Arc<Self>> {
         let file = Mutex::new(File::create(path)?);
         Ok(Arc::new(Self { file, exchanges: AtomicUsize::new(0) }))
@@ -58,7 +58,7 @@ pub(crate) struct Tape {
 }
 
 impl Tape {
-    /// `answer` as it was, each chunk written down before it is passed on.
+    /// Returns `answer`, with each chunk recorded before it is passed on.
     pub(crate) fn listen(mut self, answer: Answer) -> Result<Answer, ProviderError> {
         let begin = Begin {
             exchange: self.exchange,

@@ -1,4 +1,5 @@
-//! A model behind a vendor's wire, with the clocks that keep a silent or endless server from holding the turn.
+//! [`connect`]: a model behind a vendor's wire, with timeouts so that a silent or endless server does not block the
+//! turn.
 use crate::{
     Connection, Effort, Record, Timeouts, Vendor,
     answer::Answer,
@@ -14,8 +15,8 @@ use futures::{Stream, StreamExt, stream::BoxStream};
 use haft_core::{Delta, Provider, ProviderError, Request, UnreadableReply};
 use std::sync::Arc;
 
-/// A provider for `vendor`. Nothing is sent before the first request, and every fault of the network is
-/// passed on: wrap it in [`crate::Retry`].
+/// A provider for `vendor`. Nothing is sent before the first request, and all network errors are passed on: wrap it in
+/// [`crate::Retry`].
 pub fn connect(vendor: &Vendor, connection: Connection) -> Arc<dyn Provider> {
     let endpoint = Arc::new(Endpoint::new(vendor, &connection));
     let base_url = connection.base_url.as_deref().unwrap_or(vendor.base_url);
@@ -58,7 +59,7 @@ impl Remote {
         let path = self.endpoint.wire.path(&request.model, &self.endpoint.quirks, self.stream);
         let Some(signer) = &self.endpoint.signer else { return self.post(&path, body).await };
         match self.post(&path, body.clone()).await {
-            // The token was taken back, or ended before its time.
+            // The token was revoked, or expired early.
             Err(ProviderError::Auth { .. }) if signer.forget().await => self.post(&path, body).await,
             answer => answer,
         }
@@ -78,7 +79,7 @@ impl Remote {
     }
 }
 
-/// The deltas of an answer that was a success.
+/// The deltas of a successful response.
 pub(crate) fn read(
     endpoint: Arc<Endpoint>,
     mut answer: Answer,
@@ -93,7 +94,7 @@ pub(crate) fn read(
             let chunk = match patience.wait(&endpoint, answer.bytes.next()).await {
                 Ok(Some(Ok(chunk))) => chunk,
                 Ok(None) => break,
-                // The model had said all before the line broke or fell silent.
+                // The reply was complete before the connection broke or timed out.
                 Ok(Some(Err(_))) | Err(_) if reading.is_complete() => break,
                 Ok(Some(Err(error))) | Err(error) => Err(error)?,
             };
@@ -128,7 +129,7 @@ pub(crate) fn read(
     }
 }
 
-/// A login page of a network or a proxy comes with a success as its status.
+/// Refuses web pages: a login page of a network or a proxy comes with a success status.
 fn refuse_pages(endpoint: &Endpoint, answer: &Answer) -> Result<(), ProviderError> {
     let media_type = answer.media_type.as_str();
     let may_be_a_reply = [
@@ -149,7 +150,7 @@ fn refuse_pages(endpoint: &Endpoint, answer: &Answer) -> Result<(), ProviderErro
     }
 }
 
-/// A reply that came in one piece, although it may have been asked for as a stream.
+/// Reads a reply in one piece, even if a stream was requested.
 async fn whole(
     endpoint: &Endpoint,
     first: &[u8],

@@ -1,4 +1,4 @@
-//! Feeds what a cassette holds through the parser that real replies pass through.
+//! [`Replay`]: feeds the content of a cassette through the parser for real replies.
 use crate::{
     Connection, Timeouts, Wire,
     answer::Answer,
@@ -25,7 +25,7 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// A model that says again what is on a cassette: the first exchange to the first request, and so on.
+/// A model that repeats the replies of a cassette: the first exchange for the first request, and so on.
 pub struct Replay {
     exchanges: Vec<Exchange>,
     next: AtomicUsize,
@@ -57,7 +57,7 @@ impl Replay {
         Ok(Self { exchanges, next: AtomicUsize::new(0), at_recorded_speed: false })
     }
 
-    /// Pauses where the server did.
+    /// Pauses as the server did.
     pub fn at_recorded_speed(self) -> Self {
         Self { at_recorded_speed: true, ..self }
     }

@@ -1,5 +1,5 @@
-//! [`in_headers`] and [`in_body`]: read when a limit is reset, where a vendor names that without `Retry-After`; [`skew`]: how
-//! far the clock here is from a server's.
+//! [`in_headers`] and [`in_body`]: read when a limit is reset, if a vendor says so without `Retry-After`; [`skew`]: how
+//! far the local clock differs from a server's.
 //!
 //! Sources: docs.anthropic.com "Rate limits", platform.openai.com "Rate limits", ai.google.dev "Rate limits", and answers
 //! of ChatGPT plans to Codex, 2026-11.
@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Pairs of headers: what is left of a limit, and when that limit is reset. Every answer has both, even before the
+/// Pairs of headers: what is left of a limit, and when that limit is reset. Every response has both, even before the
 /// limit is reached.
 const LIMITS: &[[&str; 2]] = &[
     ["anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"],
@@ -19,19 +19,20 @@ const LIMITS: &[[&str; 2]] = &[
     ["x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"],
 ];
 
-/// The limit of a subscription: its reset is in an answer once it is reached.
+/// The header with the status of a subscription's limit; its reset is in the response once the limit is reached.
 const PLAN_STATUS: &str = "anthropic-ratelimit-unified-status";
 const PLAN_RESET: &str = "anthropic-ratelimit-unified-reset";
 
-/// When Google's quotas of a day are reset: at midnight in California, in winter. In summer that is an hour too late,
-/// which is better than too early.
+/// When Google's daily quotas are reset, in UTC: midnight in California, in winter. In summer, this is an hour too
+/// late, which is better than too early.
 const DAILY_RESET: Duration = Duration::from_secs(8 * 60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Signatures and tokens are refused when clocks differ by five minutes; some servers take less.
+/// Maximum clock difference. Signatures and tokens are refused when clocks differ by five minutes; some servers allow
+/// less.
 const MAX_SKEW: Duration = Duration::from_secs(60);
 
-/// How far the clock of this machine is from that of a server, if that is too far for signatures.
+/// How far the clock of this machine differs from a server's, if that is too much for signatures.
 pub(crate) fn skew(server: SystemTime, here: SystemTime) -> Option<String> {
     let (behind, word) = match server.duration_since(here) {
         Ok(behind) => (behind, "behind"),
@@ -43,7 +44,7 @@ pub(crate) fn skew(server: SystemTime, here: SystemTime) -> Option<String> {
     })
 }
 
-/// How long it takes until all limits that are reached are reset; `None` if no header says so.
+/// The time until all exhausted limits are reset; `None` if no header says so.
 pub(crate) fn in_headers(header: impl Fn(&str) -> Option<String>, now: SystemTime) -> Option<Duration> {
     let is_reached = |name: &str| header(name).is_some_and(|left| left.trim().parse() == Ok(0u64));
     let reached = LIMITS.iter().filter(|[left, _]| is_reached(left)).filter_map(|[_, reset]| header(reset));
@@ -51,15 +52,15 @@ pub(crate) fn in_headers(header: impl Fn(&str) -> Option<String>, now: SystemTim
     reached.chain(plan).filter_map(|reset| time_until(&reset, now)).max()
 }
 
-/// Whether one of Google's quotas of a day is used up.
+/// Whether one of Google's daily quotas is used up.
 pub(crate) fn is_daily(error: &Value) -> bool {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let violations = list(&error["details"]).into_iter().flat_map(|detail| list(&detail["violations"]));
     violations.filter_map(|violation| Some(violation["quotaId"].as_str()?.contains("PerDay"))).any(|is| is)
 }
 
-/// What the error itself says: `resets_in_seconds`, `resets_at` in seconds since 1970-01-01 UTC, Google's `RetryInfo`, or
-/// its sentence. What Google says of a quota of a day is too early.
+/// The delay in the error itself: `resets_in_seconds`, `resets_at` in seconds since 1970-01-01 UTC, Google's
+/// `RetryInfo`, or its message. Google's own delay for a daily quota is too short, so the next reset is used.
 pub(crate) fn in_body(error: &Value, now: SystemTime) -> Option<Duration> {
     if is_daily(error) {
         let since = now.duration_since(UNIX_EPOCH).ok()?.as_secs();
@@ -75,7 +76,7 @@ pub(crate) fn in_body(error: &Value, now: SystemTime) -> Option<Duration> {
         .or_else(|| in_sentence(error["message"].as_str()?, now))
 }
 
-/// `Please try again in 2h13m5.5s.` (OpenAI, Groq), `Please retry in 34.2s.` (Gemini).
+/// Reads the delay in `Please try again in 2h13m5.5s.` (OpenAI, Groq), `Please retry in 34.2s.` (Gemini).
 fn in_sentence(message: &str, now: SystemTime) -> Option<Duration> {
     let behind =
         ["try again in ", "retry in "].iter().find_map(|words| Some(message.split_once(words)?.1))?;
@@ -83,7 +84,7 @@ fn in_sentence(message: &str, now: SystemTime) -> Option<Duration> {
     span.ends_with('s').then(|| time_until(span, now))?
 }
 
-/// `2026-11-24T15:04:05Z`, seconds since 1970-01-01 UTC, or a span such as `6m0s`, `1.5s` and `20ms`.
+/// Reads `2026-11-24T15:04:05Z`, seconds since 1970-01-01 UTC, or a span such as `6m0s`, `1.5s` and `20ms`.
 fn time_until(text: &str, now: SystemTime) -> Option<Duration> {
     let text = text.trim();
     if let Ok(at) = text.parse::<jiff::Timestamp>() {
@@ -202,7 +203,7 @@ mod tests {
                 ]}),
                 Some(39_000),
             ),
-            // It is 08:00 UTC.
+            // `now` is 08:00 UTC.
             (
                 json!({"details": [
                     {"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]},

@@ -1,4 +1,4 @@
-//! A model that says again what a session recorded, and from some reply on lets another one speak.
+//! [`Retold`]: a model that repeats the replies that a session recorded, and from some reply on asks another model.
 use crate::scripted::replies_in;
 use futures::{StreamExt, stream, stream::BoxStream};
 use haft_core::{CallId, Delta, Message, Part, Provider, ProviderError, Request, StopReason, text_of};
@@ -8,42 +8,42 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// Says recorded replies again, of a session and of its subagents. Whose reply is next, and which, follows from the
-/// request: the conversation that said the last reply continues; a new one belongs to the first recording that begins
-/// with its task and was not begun yet.
+/// Repeats recorded replies of a session and of its subagents. The request determines the conversation and the reply: a
+/// conversation whose last reply is in the request continues; a new request belongs to the first recording that begins
+/// with its task and has not begun yet.
 pub struct Retold {
-    /// The session's own, then those of its subagents, in the order in which they began.
+    /// The session's own conversation, then those of its subagents, in the order in which they began.
     conversations: Vec<Conversation>,
     then: Option<(usize, Arc<dyn Provider>)>,
 }
 
-/// What one session said.
+/// The replies of one session.
 struct Conversation {
-    /// What a person, or the agent above, said first.
+    /// The first prompt of the user or of the parent agent.
     opening: String,
     replies: Vec<(Vec<Part>, StopReason)>,
     has_begun: AtomicBool,
 }
 
 impl Retold {
-    /// Says `replies`, each with why it ended, in the conversation that begins with `opening`.
+    /// Repeats `replies`, each with its stop reason, in the conversation that begins with `opening`.
     pub fn new(opening: String, replies: Vec<(Vec<Part>, StopReason)>) -> Self {
         Self { conversations: Vec::new(), then: None }.with_subagent(opening, replies)
     }
 
-    /// Says these in the conversation of a subagent whose task is `opening`, too.
+    /// Also repeats these replies in the conversation of a subagent whose task is `opening`.
     pub fn with_subagent(mut self, opening: String, replies: Vec<(Vec<Part>, StopReason)>) -> Self {
         self.conversations.push(Conversation { opening, replies, has_begun: AtomicBool::new(false) });
         self
     }
 
-    /// Asks `other` for the reply behind `count` of the session's own, for all that follow, and for those of subagents that
-    /// were not recorded.
+    /// Asks `other` after the first `count` replies of the session's own conversation, and for subagents that were not
+    /// recorded.
     pub fn handing_over(self, count: usize, other: Arc<dyn Provider>) -> Self {
         Self { then: Some((count, other)), ..self }
     }
 
-    /// The place of the conversation that `request`, which tells of `said` replies, belongs to.
+    /// The index of the conversation of `request`, which contains `said` replies.
     fn conversation(&self, request: &Request, said: usize) -> Option<usize> {
         if self.conversations.len() == 1 {
             return Some(0);
@@ -69,7 +69,7 @@ impl Retold {
     }
 }
 
-/// All messages before the first reply.
+/// The text of all messages before the first reply.
 fn asked(request: &Request) -> String {
     let texts = request.messages.iter().map_while(|message| match &**message {
         Message::User { parts } => Some(text_of(parts)),
@@ -78,7 +78,7 @@ fn asked(request: &Request) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// Whether two replies say the same and make the same calls. Signatures of thoughts do not count.
+/// Whether two replies have the same text and the same calls. Signatures of thoughts do not count.
 fn are_alike(one: &[Part], other: &[Part]) -> bool {
     let calls = |parts: &[Part]| -> Vec<(CallId, String, Value)> {
         let calls = parts.iter().filter_map(Part::as_call);

@@ -1,4 +1,4 @@
-//! Asks again when asking again may help: a provider around a provider.
+//! [`Retry`]: a provider that repeats requests of another one if that may help.
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::{Delta, Provider, ProviderError, Request, StopReason, UnreadableReply};
 use std::{error::Error, sync::Arc, time::Duration};
@@ -22,20 +22,20 @@ const MAX_WAITING: Duration = Duration::from_secs(60);
 const MIN_WAIT: Duration = Duration::from_millis(200);
 /// The first wait; each further one is twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// Maximum of a single wait; with all jitter, seven of them stay below [`MAX_WAITING`].
+/// Maximum of a single wait; even with jitter, seven of them stay below [`MAX_WAITING`].
 const MAX_WAIT: Duration = Duration::from_secs(15);
-/// Maximum number of further requests after an empty reply: a model may answer nothing forever, and each request costs
-/// money.
+/// Maximum number of further requests after an empty reply: a model may always reply with nothing, and each request
+/// costs money.
 const MAX_EMPTY: u32 = 2;
 
-/// Repeats requests after faults that pass: [`ProviderError::is_transient`], and replies without any content.
-/// Before each wait it says [`Delta::Retrying`], which voids what came before.
+/// Repeats requests after transient errors ([`ProviderError::is_transient`]) and after replies without any content.
+/// Before each wait it emits [`Delta::Retrying`], which voids the deltas before.
 pub struct Retry {
     inner: Arc<dyn Provider>,
 }
 
 impl Retry {
-    /// Around `inner`.
+    /// Wraps `inner`.
     pub fn new(inner: Arc<dyn Provider>) -> Self {
         Self { inner }
     }
@@ -92,11 +92,11 @@ impl Provider for Retry {
     }
 }
 
-/// What a reply holds so far.
+/// The content of a reply so far.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Heard {
     Nothing,
-    /// Thoughts or white space, of which a person gets nothing.
+    /// Thoughts or white space, nothing for the user.
     NoWord,
     Answer,
 }
@@ -112,7 +112,8 @@ impl Heard {
         }
     }
 
-    /// A model that was cut off while it thought would be cut off again.
+    /// Whether the reply is not an answer. A model that was cut off while it thought is not asked again, since it would
+    /// be cut off again.
     fn is_no_answer(self, stop: StopReason) -> bool {
         match self {
             Self::Nothing => stop != StopReason::Refusal,
@@ -122,7 +123,7 @@ impl Heard {
     }
 }
 
-/// Why a reply is of no use.
+/// Why a reply is unusable.
 #[derive(Debug, thiserror::Error)]
 enum Trouble {
     #[error("the model answered nothing")]
@@ -141,7 +142,7 @@ impl Trouble {
     }
 }
 
-/// What was tried for one reply.
+/// The attempts for one reply.
 #[derive(Debug, Default)]
 struct Tries {
     requests: u32,
@@ -150,7 +151,7 @@ struct Tries {
 }
 
 impl Tries {
-    /// How long to wait before the next request, or the error with which to give up. `chance` is in 0..1.
+    /// The time to wait before the next request; otherwise the error with which to give up. `chance` is in 0..1.
     fn wait_after(&mut self, trouble: Trouble, chance: f64) -> Result<Duration, ProviderError> {
         self.requests += 1;
         let error = match trouble {
@@ -178,7 +179,7 @@ impl Tries {
         Ok(wait)
     }
 
-    /// Doubles each time; a quarter less or more, so that many clients do not come back at once.
+    /// Doubles each time, with a quarter less or more, so that many clients do not retry at the same time.
     fn backoff(&self, chance: f64) -> Duration {
         let doubled = FIRST_WAIT * 2u32.pow((self.requests - 1).min(MAX_REQUESTS));
         doubled.min(MAX_WAIT).mul_f64(0.75 + chance / 2.0)
@@ -187,7 +188,7 @@ impl Tries {
 
 fn most_requests(error: &ProviderError) -> u32 {
     let causes = || std::iter::successors(error.source(), |&cause| cause.source());
-    // The machine was there, but no server.
+    // The machine was reached, but no server listens there.
     let is_refused = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::ConnectionRefused;
     match () {
         () if causes().filter_map(|cause| cause.downcast_ref()).any(is_refused) => MAX_REFUSED,
@@ -198,7 +199,7 @@ fn most_requests(error: &ProviderError) -> u32 {
     }
 }
 
-/// Whether the host's name could not be resolved: the client has no type for it that is public.
+/// Whether the host name could not be resolved. The HTTP client has no public type for this error.
 fn says_unknown(cause: &(dyn Error + 'static)) -> bool {
     cause.to_string().contains("dns error")
 }
@@ -257,7 +258,7 @@ fn cut_off() -> ProviderError {
     }
 }
 
-/// The thoughts of the model are hidden: only the count of its tokens tells of them.
+/// The error if the output limit is reached by hidden thoughts: only the token count shows them.
 fn used_up(tokens: u64) -> ProviderError {
     let message = match tokens {
         0 => "the model reached its limit of output tokens before it answered".to_owned(),

@@ -1,4 +1,5 @@
-//! The script format: the replies of a scripted model as JSON Lines. One line is one step; `#` begins a comment line.
+//! [`Step`]: the script format: the replies of a scripted model as JSON Lines. One line is one step; `#` begins a
+//! comment line.
 //!
 //! ```text
 //! {"say": "I will look.", "calls": [{"name": "read", "arguments": {"path": "a.txt"}}]}
@@ -10,29 +11,29 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::{fs, io, path::Path};
 
-/// One reply, or one fault.
+/// A reply or an error.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Step {
-    /// Text.
+    /// The text of the reply.
     pub say: Option<String>,
-    /// Thinking, before the text.
+    /// Thoughts, before the text.
     pub think: Option<String>,
     /// Tool calls, after the text.
     pub calls: Vec<StepCall>,
-    /// Fails with this message, after what it says.
+    /// Fails with this message, after the reply.
     pub fail: Option<String>,
-    /// How it fails.
+    /// The kind of error.
     pub kind: FailKind,
     /// Tokens to report.
     pub usage: Option<Usage>,
-    /// Why it ends; by default because of its calls, or because it has said all.
+    /// The stop reason; by default `tool_use` after calls, otherwise `end_turn`.
     pub stop: Option<StopReason>,
-    /// Says its text in pieces of so many characters.
+    /// Sends the text in pieces of this many characters.
     pub pieces: Option<usize>,
-    /// Waits so long before each piece.
+    /// Delay before each piece, in milliseconds.
     pub delay_ms: u64,
-    /// Never ends, after what it says.
+    /// Never ends, after the reply.
     pub hang: bool,
     /// Fails unless the last message contains this.
     pub expect: Option<String>,
@@ -42,30 +43,30 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepCall {
-    /// Made from the step's number where it is left out.
+    /// The ID of the call; derived from the step's number if omitted.
     #[serde(default)]
     pub id: Option<String>,
-    /// The tool.
+    /// Name of the tool.
     pub name: String,
-    /// An object; a string is sent as it stands, so that faulty arguments can be written.
+    /// An object; a string is sent unchanged, so that a script can contain invalid arguments.
     #[serde(default)]
     pub arguments: Value,
 }
 
-/// How a step fails; each is a variant of [`haft_core::ProviderError`].
+/// The kind of error of a step; each is a variant of [`haft_core::ProviderError`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailKind {
-    /// May work later.
+    /// A retry may succeed.
     #[default]
     Busy,
     /// The key is refused.
     Auth,
-    /// Will never work.
+    /// A retry never succeeds.
     Rejected,
-    /// Too long a conversation.
+    /// The conversation is too long.
     Context,
-    /// The line is broken.
+    /// The connection broke.
     Connection,
 }
 
@@ -83,7 +84,7 @@ pub enum ScriptError {
     /// A line is not a step.
     #[error("cannot read line {line} of the script: {message}")]
     Line {
-        /// Counted from 1.
+        /// Number of the line, from 1.
         line: usize,
         /// What was expected.
         message: String,
@@ -91,7 +92,7 @@ pub enum ScriptError {
 }
 
 impl Step {
-    /// The steps in a file.
+    /// Reads the steps of a file.
     pub fn read_all(path: impl AsRef<Path>) -> Result<Vec<Self>, ScriptError> {
         let path = path.as_ref();
         let text = fs::read_to_string(path)
@@ -99,14 +100,14 @@ impl Step {
         Self::parse_all(&text)
     }
 
-    /// The steps in a text.
+    /// Parses the steps of a text.
     pub fn parse_all(text: &str) -> Result<Vec<Self>, ScriptError> {
         let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
         let steps = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
         steps.map(|(line, text)| parse(text).map_err(|message| ScriptError::Line { line, message })).collect()
     }
 
-    /// A reply counts as a message of the assistant in later requests; a fault does not.
+    /// Whether the step is a reply, which is an assistant message in later requests; an error is not.
     pub(crate) fn is_reply(&self) -> bool {
         self.fail.is_none() && !self.hang && (self.said() || self.stop.is_none())
     }

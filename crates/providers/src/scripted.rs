@@ -1,4 +1,4 @@
-//! A model that says what it was told to say: for tests, and for demonstrations without a key.
+//! [`Scripted`]: a model whose replies are scripted: for tests, and for demonstrations without a key.
 use crate::script::{FailKind, ScriptError, Step, StepCall};
 use async_stream::try_stream;
 use futures::{Stream, stream::BoxStream};
@@ -12,9 +12,9 @@ use tokio::time::sleep;
 
 /// Takes its replies from a script.
 ///
-/// Which step is next follows from the request alone: as many replies of the script are over as the request has
-/// messages of the assistant, those that a summary stands for included. So a session continues at the right step in
-/// another process too. Faults are between replies; each happens once per process.
+/// The request alone determines the next step: a request with n assistant messages, including those that a summary
+/// replaces, is after the n-th reply of the script. So a session continues at the right step in another process, too.
+/// Errors are between replies; each happens once per process.
 pub struct Scripted {
     steps: Vec<Step>,
     keeps_requests: bool,
@@ -24,17 +24,17 @@ pub struct Scripted {
 #[derive(Default)]
 struct Past {
     requests: Vec<Request>,
-    /// Places of the faults that have happened.
+    /// Indices of the errors that have happened.
     faults: BTreeSet<usize>,
 }
 
 impl Scripted {
-    /// Says `steps`, and remembers what it was asked.
+    /// Replies with `steps`, and remembers the requests.
     pub fn new(steps: impl IntoIterator<Item = Step>) -> Self {
         Self { steps: steps.into_iter().collect(), keeps_requests: true, past: Mutex::default() }
     }
 
-    /// Says what a file holds; see [`Step`] for its format.
+    /// Replies with the steps of a file; see [`Step`] for its format.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ScriptError> {
         Ok(Self { keeps_requests: false, ..Self::new(Step::read_all(path)?) })
     }
@@ -53,12 +53,12 @@ impl Scripted {
         self
     }
 
-    /// What it was asked, in order; empty for one that was [opened](Self::open).
+    /// The requests, in order; empty for a provider that was [opened](Self::open).
     pub fn requests(&self) -> Vec<Request> {
         self.past.lock().requests.clone()
     }
 
-    /// The place of the step for `request`, if there is one left.
+    /// The index of the step for `request`, if one is left.
     fn next(&self, request: &Request) -> Option<usize> {
         let replies = replies_in(request);
         let after_reply = |count: usize| {
@@ -70,12 +70,12 @@ impl Scripted {
         if self.keeps_requests {
             past.requests.push(request.clone());
         }
-        // A reply, or the first fault that has not happened.
+        // A reply, or the first error that has not happened.
         (start..self.steps.len()).find(|place| self.steps[*place].is_reply() || past.faults.insert(*place))
     }
 }
 
-/// How many replies a request tells of, those that a summary stands for included.
+/// The number of replies in a request, including those that a summary replaces.
 pub(crate) fn replies_in(request: &Request) -> usize {
     let is_said = |message: &&std::sync::Arc<Message>| matches!(***message, Message::Assistant { .. });
     let left_out = match request.messages.first().map(|message| &**message) {
@@ -103,7 +103,7 @@ impl Provider for Scripted {
 fn perform(place: usize, step: Step) -> impl Stream<Item = Result<Delta, ProviderError>> {
     try_stream! {
         for delta in said(place, &step) {
-            // Even no time at all would be rounded up to a millisecond.
+            // Even a sleep of zero would take a millisecond.
             if step.delay_ms > 0 {
                 sleep(Duration::from_millis(step.delay_ms)).await;
             }

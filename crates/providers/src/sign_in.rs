@@ -1,8 +1,8 @@
-//! [`SignIn`]: how a cloud is signed in to, as its own tools do it: variables of the environment, files that these tools
-//! keep, the tools themselves, and the servers that give tokens to machines.
+//! [`SignIn`]: how to sign in to a cloud, as its own tools do: by variables of the environment, files of these tools,
+//! the tools themselves, and the servers that give tokens to machines.
 //!
-//! Which of them applies is a [`Source`], found without a request. A [`Signer`] asks it for a [`Credential`], keeps that
-//! until shortly before it ends, and makes the headers of each request.
+//! Which of them applies is a [`Source`], found without a request. A [`Signer`] fetches a [`Credential`] from it, keeps
+//! that until shortly before it expires, and makes the headers of each request.
 mod aws;
 mod azure;
 mod command;
@@ -22,10 +22,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// A credential is fetched anew when it ends within this time: a request must not arrive after that.
+/// A credential that expires within this time is fetched again, so that no request arrives after its end.
 const MARGIN: Duration = Duration::from_secs(60);
 
-/// How a cloud is signed in to where no key of its own is given.
+/// How to sign in to a cloud without an API key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignIn {
@@ -37,7 +37,7 @@ pub enum SignIn {
     Google,
 }
 
-/// Why a cloud cannot be asked, found without a request.
+/// Why signing in to a cloud is impossible, found without a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Missing {
@@ -54,7 +54,7 @@ impl Missing {
 }
 
 impl SignIn {
-    /// Variables that hold secrets of a sign-in. Commands do not get them.
+    /// Variables that hold secrets of a sign-in. They are withheld from commands.
     pub const SECRETS: &[&str] = &[
         "AWS_SECRET_ACCESS_KEY",
         "AWS_SESSION_TOKEN",
@@ -63,7 +63,7 @@ impl SignIn {
         "IDENTITY_HEADER",
     ];
 
-    /// Where requests go: `given`, or the cloud's own address, completed with what `variables` say.
+    /// The base URL: `given`, or the cloud's own address, completed from `variables`.
     pub(crate) fn address(
         self,
         given: Option<&str>,
@@ -100,7 +100,7 @@ impl SignIn {
     }
 }
 
-/// Where credentials come from.
+/// The source of credentials.
 #[derive(Clone)]
 enum Source {
     Aws(aws::Source),
@@ -117,7 +117,7 @@ impl Source {
         }
     }
 
-    /// What no output may show.
+    /// The secrets to hide in output.
     fn secrets(&self) -> Vec<&str> {
         match self {
             Self::Aws(source) => source.secrets(),
@@ -126,7 +126,7 @@ impl Source {
         }
     }
 
-    /// How to sign in anew.
+    /// How to renew the sign-in.
     fn renewal(&self) -> String {
         match self {
             Self::Aws(source) => source.renewal(),
@@ -153,27 +153,27 @@ pub(crate) struct Outgoing<'a> {
     pub body: &'a [u8],
 }
 
-/// What proves in whose name a request is made.
+/// A proof of identity, with its expiry.
 #[derive(Clone)]
 struct Credential {
     proof: Proof,
-    /// `None` if it does not end.
+    /// `None` if it does not expire.
     ends: Option<SystemTime>,
 }
 
 #[derive(Clone)]
 enum Proof {
-    /// Signs each request by itself.
+    /// Keys that sign each request separately.
     Keys(aws::Keys),
     Token {
         token: String,
-        /// The project that pays, where it is not that of the address.
+        /// The project that is billed, if it is not that of the address.
         billed_to: Option<String>,
     },
 }
 
 impl Credential {
-    /// A token of OAuth: `{"access_token", "expires_in"}`, the time in seconds.
+    /// Reads a token of OAuth: `{"access_token", "expires_in"}`, the time in seconds.
     fn of_oauth(answer: &serde_json::Value) -> Option<Self> {
         let token = answer["access_token"].as_str().filter(|token| is_token(token))?;
         let seconds = crate::json::count(&answer["expires_in"]).unwrap_or(0);
@@ -215,12 +215,12 @@ impl Credential {
     }
 }
 
-/// Whether it can be in a header.
+/// Whether the token can be part of a header.
 fn is_token(token: &str) -> bool {
     !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Signs requests to one vendor. Requests that are made at the same time share one credential, which is fetched once.
+/// Signs requests to one vendor. Concurrent requests share one credential, which is fetched once.
 pub(crate) struct Signer {
     sign_in: SignIn,
     variables: Variables,
@@ -238,7 +238,7 @@ impl Signer {
         Self { sign_in, variables, kept: tokio::sync::Mutex::default() }
     }
 
-    /// The headers that prove in whose name a request to `provider`, as people call it, is made.
+    /// The headers that prove the identity of a request to `provider`, which is the vendor's name in messages.
     pub(crate) async fn headers(
         &self,
         provider: &str,
@@ -269,7 +269,7 @@ impl Signer {
         self.kept.lock().await.take().is_some_and(|credential| credential.ends.is_some())
     }
 
-    /// `text` without the secrets that were used.
+    /// Removes the registered secrets from `text`.
     pub(crate) fn hide_in(&self, text: String) -> String {
         Secrets::default().hide(&text).into_owned()
     }

@@ -1,26 +1,27 @@
-//! Server-sent events: bytes in, events out, whatever the chunks (WHATWG HTML §9.2, read 2026-11).
+//! [`Events`]: server-sent events: bytes in, events out, however the bytes are split into chunks (WHATWG HTML §9.2,
+//! read 2026-11).
 //!
-//! Our own instead of a crate because of the bound: a line of 100 MB must fail early, and a long one must be
-//! looked at once, not once per chunk.
+//! Own code instead of a crate because of the limits: a line of 100 MB must fail early, and a long line must be scanned
+//! only once, not once per chunk.
 use std::mem;
 
-/// A longer event is refused (16 MB; the longest honest one is a tool call that came in one piece).
+/// Maximum bytes of an event (16 MB; the longest legitimate one is a tool call that came in one piece).
 pub(crate) const MAX_EVENT: usize = 16 << 20;
 
 /// One event.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Event {
-    /// Empty for most vendors.
+    /// The event's name, empty for most vendors.
     pub name: String,
     /// Its `data` lines, joined by line feeds.
     pub data: String,
 }
 
-/// An event grew past [`MAX_EVENT`].
+/// An event is longer than [`MAX_EVENT`].
 #[derive(Debug)]
 pub(crate) struct TooLong;
 
-/// Events under construction.
+/// Buffers partial events.
 #[derive(Default)]
 pub(crate) struct Events {
     line: Vec<u8>,
@@ -31,10 +32,10 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// Takes in the next chunk, which may end anywhere; complete events go to `out`.
+    /// Adds the next chunk, which may end anywhere; complete events go to `out`.
     pub(crate) fn push(&mut self, chunk: &[u8], out: &mut Vec<Event>) -> Result<(), TooLong> {
         let mut rest = chunk;
-        // A return and a line feed are one line end, also when a chunk ends between them.
+        // A carriage return and a line feed are one line end, even if a chunk ends between them.
         if mem::take(&mut self.after_return) {
             rest = rest.strip_prefix(b"\n").unwrap_or(rest);
         }
@@ -51,7 +52,7 @@ impl Events {
         self.grow(rest)
     }
 
-    /// The last event, where the server left out the empty line after it.
+    /// The last event, if the server omitted the empty line after it.
     pub(crate) fn finish(&mut self) -> Option<Event> {
         let last = if self.line.is_empty() { None } else { self.end_line() };
         last.or_else(|| self.dispatch())

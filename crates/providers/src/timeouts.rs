@@ -1,24 +1,24 @@
-//! How long a server may take, as data.
+//! [`Timeouts`]: the timeouts of a server, as data.
 use std::time::Duration;
 
-/// How long a server may take.
+/// The timeouts of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// From the request to the first thing that the model says.
+    /// From the request to the first output of the model.
     pub first_byte: Duration,
     /// Replaces `first_byte` when the model may think in silence: the server has said that it works on the reply, or an
-    /// earlier request for it ended because of `first_byte`. Also between two things that the model says, while the
+    /// earlier request to it timed out after `first_byte`. Also applies between two outputs of the model, while the
     /// server says that the model thinks.
     pub thinking: Duration,
-    /// From one piece of the reply to the next; comments, pings and empty pieces do not count.
+    /// Maximum time from one piece of the reply to the next; comments, pings and empty pieces do not count.
     pub idle: Duration,
-    /// A reply that brings nothing new for this time is ended with [`haft_core::StopReason::Repeating`]: the same words
-    /// again and again, numbers that count, white space.
+    /// Maximum time without new content. A reply that exceeds it is ended with [`haft_core::StopReason::Repeating`]:
+    /// the same words again and again, counting numbers, white space.
     pub repeating: Duration,
-    /// From the first piece of the reply to its last one. A longer reply is ended with
+    /// From the first piece of the reply to the last one. A longer reply is ended with
     /// [`haft_core::StopReason::Endless`].
     pub reply: Duration,
-    /// For a reply that comes in one piece.
+    /// For a reply that is not streamed.
     pub whole: Duration,
 }
 

@@ -1,17 +1,17 @@
-//! [`turns`]: a conversation for wires on which user and assistant take turns, and results are what the user says.
+//! [`turns`]: converts a conversation for wires on which user and assistant alternate, and results are user messages.
 use crate::openai_chat::nine_letters;
 use haft_core::{CallId, Message, Part, ToolResult};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Maximum characters of an ID of a call on these wires.
+/// Maximum characters of the ID of a call on these wires.
 const MAX_CALL_ID: usize = 64;
 
 /// A role and the content of its messages.
 pub(crate) type Turn = (&'static str, Vec<Value>);
 
-/// Makes one message of neighbors of one role, each as its role and its blocks. Messages without content are left out, since
-/// these wires refuse them.
+/// Merges consecutive messages of one role, each given as its role and its blocks. Messages without content are left
+/// out, since these wires refuse them.
 pub(crate) fn turns(
     messages: &[Arc<Message>],
     blocks: fn(&[Part]) -> Vec<Value>,
@@ -33,8 +33,8 @@ pub(crate) fn turns(
     turns
 }
 
-/// Whether the last message of the assistant calls tools, and does not begin with a thought of the vendor's own. Claude refuses
-/// to think, on a budget, after calls that another model made.
+/// Whether the last assistant message calls tools, and does not begin with a thought of the vendor's own. Claude
+/// refuses to think with a budget after calls of another model.
 pub(crate) fn calls_without_thought(
     turns: &[Turn],
     is_call: fn(&Value) -> bool,
@@ -44,8 +44,8 @@ pub(crate) fn calls_without_thought(
     last.is_some_and(|(_, blocks)| blocks.iter().any(is_call) && !blocks.first().is_some_and(is_thought))
 }
 
-/// The call's own ID, or one without the characters that these wires refuse: another vendor may have made it
-/// (`functions.read:0`). A hash of the original ends the new ID, so that two IDs stay two.
+/// The call's own ID, or a derived one without the characters that these wires refuse: another vendor may have made the
+/// call (`functions.read:0`). A hash of the original ends the derived ID, so that different IDs stay different.
 pub(crate) fn safe_id(id: &CallId) -> String {
     let is_safe = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
     if id.0.len() <= MAX_CALL_ID && id.0.chars().all(is_safe) {

@@ -11,38 +11,38 @@ use std::time::Duration;
 pub struct Vendor {
     /// The name in `--model NAME/MODEL`.
     pub name: &'static str,
-    /// Other names that people try.
+    /// Other names that users try.
     pub aliases: &'static [&'static str],
     /// The name that messages show.
     pub title: &'static str,
-    /// What it speaks.
+    /// The format of its requests and replies.
     pub wire: Wire,
-    /// The address; paths of the wire are appended.
+    /// The base URL; paths of the wire are appended.
     pub base_url: &'static str,
-    /// The environment variable that customarily holds the key; `None` if none is wanted.
+    /// The environment variable that customarily holds the key; `None` if no key is needed.
     pub key_variable: Option<&'static str>,
-    /// The page where people make a key.
+    /// The page where users create a key.
     pub key_page: Option<&'static str>,
-    /// What only a valid key may read, after the base URL, where the list of models is open to all.
+    /// A path after the base URL that only a valid key may read, if the list of models is public.
     pub key_path: Option<&'static str>,
     /// The environment variable that customarily holds another base URL.
     pub base_url_variable: Option<&'static str>,
     /// Used if the key is set and no model is named.
     pub default_model: Option<&'static str>,
-    /// The command that starts it, where it runs on this machine.
+    /// The command that starts the server, if it runs on this machine.
     pub start: Option<&'static str>,
-    /// The command that installs a model, where it runs on this machine.
+    /// The command that installs a model, if the server runs on this machine.
     pub install: Option<&'static str>,
-    /// Runs on this machine.
+    /// Whether the server runs on this machine.
     pub local: bool,
-    /// How it is signed in to without a key, where it is a cloud.
+    /// How to sign in without a key, if the vendor is a cloud.
     pub sign_in: Option<SignIn>,
-    /// How it differs from the wire's usual form.
+    /// The differences from the wire's usual form.
     pub quirks: Quirks,
 }
 
 impl Vendor {
-    /// What an entry does not name.
+    /// Defaults for the fields that an entry omits.
     pub(crate) const NONE: Self = Self {
         name: "",
         aliases: &[],
@@ -61,12 +61,12 @@ impl Vendor {
         quirks: Quirks::NONE,
     };
 
-    /// The address for requests: `given`, or the vendor's own. The address of a cloud contains a region, a project or a
-    /// resource, which `variables` name.
+    /// The base URL: `given`, or the vendor's own. The address of a cloud contains a region, a project or a resource,
+    /// which `variables` name.
     ///
     /// # Errors
     ///
-    /// If `variables` do not name it.
+    /// If `variables` do not name the region, project or resource.
     pub fn address(&self, given: Option<&str>, variables: &Variables) -> Result<String, Missing> {
         match self.sign_in {
             Some(sign_in) => sign_in.address(given, variables, self.wire),
@@ -79,19 +79,19 @@ impl Vendor {
     ///
     /// # Errors
     ///
-    /// If nothing says in whose name, or what says so is not complete.
+    /// If no source of credentials is configured, or its configuration is incomplete.
     pub fn signed_in(&self, variables: &Variables) -> Option<Result<String, Missing>> {
         Some(self.sign_in?.named(variables))
     }
 
-    /// The default timeouts with the vendor's quirks, as they apply at `base_url`: the text behind another address of a
-    /// service need not be as slow. Each user of a cloud has an address of their own.
+    /// The default timeouts with the vendor's quirks, as they apply at `base_url`: a server at another address of a
+    /// service need not be as slow. Each user of a cloud has a different address.
     pub fn timeouts_at(&self, base_url: &str) -> Timeouts {
         let is_own = self.local || self.sign_in.is_some() || base_url.trim_end_matches('/') == self.base_url;
         let quirk = |seconds: Option<u64>| seconds.filter(|_| is_own).map(Duration::from_secs);
         let usual = Timeouts::default();
         let first_byte = quirk(self.quirks.first_byte_seconds).unwrap_or(usual.first_byte);
-        // Ollama and others send a call only once the model has written it to its end.
+        // Ollama and others send a call only once the model has written it completely.
         let idle = if self.local { first_byte } else { usual.idle };
         Timeouts {
             first_byte,

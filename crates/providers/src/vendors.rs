@@ -1,5 +1,5 @@
-//! Whom Haft can ask. A vendor that speaks a known wire is one entry here; its fields are explained at [`Vendor`]. Each entry
-//! names its source and when it was last read.
+//! [`vendors`]: all vendors that Haft supports. A vendor with a known wire is one entry here; the fields are documented
+//! at [`Vendor`]. Each entry names its source and when it was last read.
 use crate::{
     Vendor, Wire,
     quirks::{Answers, EchoProofs, EchoReasoning, EffortField, EmptyContent, Holds, PromptCache, Quirks},
@@ -11,19 +11,19 @@ pub fn vendors() -> &'static [Vendor] {
     VENDORS
 }
 
-/// The vendor of this name or of one of its other names.
+/// The vendor with this name or alias.
 pub fn vendor(name: &str) -> Option<&'static Vendor> {
     vendors().iter().find(|vendor| vendor.name == name || vendor.aliases.contains(&name))
 }
 
 impl Wire {
-    /// The first vendor in the table that speaks it.
+    /// The first vendor in the table with this wire.
     pub fn speaker(self) -> Option<&'static Vendor> {
         vendors().iter().find(|vendor| vendor.wire == self)
     }
 }
 
-// Beginnings of the names of models that several entries share.
+// Prefixes of model names that several entries share.
 const GPT_WITHOUT_REASONING: &[&str] = &["gpt-3", "gpt-4", "chatgpt-", "gpt-5-chat"];
 const GPT_WITHOUT_SAMPLING: &[&str] = &["gpt-5", "o1", "o3", "o4"];
 const GPT_WITH_ANSWERS: &[&str] = &["gpt-4o", "gpt-4.1", "gpt-5", "o1", "o3", "o4"];
@@ -72,7 +72,7 @@ static VENDORS: &[Vendor] = &[
         },
         ..Vendor::NONE
     },
-    // platform.openai.com/docs/api-reference/responses, 2026-11. Models that do not think refuse to be asked for thoughts.
+    // platform.openai.com/docs/api-reference/responses, 2026-11. Models that do not think refuse requests for thoughts.
     Vendor {
         name: "openai-responses",
         title: "OpenAI (Responses)",
@@ -95,7 +95,8 @@ static VENDORS: &[Vendor] = &[
         },
         ..Vendor::NONE
     },
-    // docs.anthropic.com/en/api/messages, 2026-11. Its own clients take the base URL without `/v1`; both are accepted.
+    // docs.anthropic.com/en/api/messages, 2026-11. Anthropic's own clients take the base URL without `/v1`; both are
+    // accepted.
     Vendor {
         name: "anthropic",
         aliases: &["claude"],
@@ -124,7 +125,7 @@ static VENDORS: &[Vendor] = &[
         },
         ..Vendor::NONE
     },
-    // platform.moonshot.ai/docs, 2026-11. Thinking models want their reasoning back on every message with calls.
+    // platform.moonshot.ai/docs, 2026-11. Thinking models require their reasoning on every message with calls.
     Vendor {
         name: "kimi",
         aliases: &["moonshot"],
@@ -189,8 +190,8 @@ static VENDORS: &[Vendor] = &[
         },
         ..Vendor::NONE
     },
-    // docs.mistral.ai/api, 2026-11. Refuses fields that it does not know (422), `stream_options` among them;
-    // usage comes with the last chunk anyway. Refuses ids of calls that another vendor made.
+    // docs.mistral.ai/api, 2026-11. Refuses unknown fields (422), `stream_options` among them; usage comes with the
+    // last chunk anyway. Refuses IDs of calls that another vendor made.
     Vendor {
         name: "mistral",
         title: "Mistral",
@@ -244,7 +245,8 @@ static VENDORS: &[Vendor] = &[
         },
         ..Vendor::NONE
     },
-    // ai.google.dev/api/generate-content, 2026-11: Gemini's own wire. The variable is that of its own command line.
+    // ai.google.dev/api/generate-content, 2026-11: Gemini's own wire. The variable is that of Gemini's own command
+    // line.
     Vendor {
         name: "gemini-native",
         title: "Gemini (native)",
@@ -288,7 +290,7 @@ static VENDORS: &[Vendor] = &[
         },
         ..Vendor::NONE
     },
-    // The source is that of `azure`.
+    // Same source as `azure`.
     Vendor {
         name: "azure-responses",
         title: "Azure OpenAI (Responses)",
@@ -308,8 +310,8 @@ static VENDORS: &[Vendor] = &[
         },
         ..Vendor::NONE
     },
-    // cloud.google.com/vertex-ai/generative-ai/docs "Generate content with the Gemini API", 2026-11. Project and location are
-    // put into the address.
+    // cloud.google.com/vertex-ai/generative-ai/docs "Generate content with the Gemini API", 2026-11. Project and
+    // location are filled into the address.
     Vendor {
         name: "vertex",
         aliases: &["vertex-ai"],
@@ -330,8 +332,8 @@ static VENDORS: &[Vendor] = &[
         },
         ..Vendor::NONE
     },
-    // cloud.google.com/vertex-ai/generative-ai/docs "Use Anthropic's Claude models", 2026-11. A block asks for the
-    // prompt cache, not the top of a request.
+    // cloud.google.com/vertex-ai/generative-ai/docs "Use Anthropic's Claude models", 2026-11. The prompt cache is
+    // requested in a block, not at the top of a request.
     Vendor {
         name: "vertex-anthropic",
         title: "Vertex AI (Anthropic)",
@@ -349,8 +351,8 @@ static VENDORS: &[Vendor] = &[
         },
         ..Vendor::NONE
     },
-    // docs.aws.amazon.com/bedrock "Converse API" and "Amazon Bedrock API keys", 2026-11. The region is put into the address. The
-    // model is the ID or the ARN of a model or of an inference profile.
+    // docs.aws.amazon.com/bedrock "Converse API" and "Amazon Bedrock API keys", 2026-11. The region is filled into the
+    // address. The model is the ID or the ARN of a model or of an inference profile.
     Vendor {
         name: "bedrock",
         aliases: &["amazon-bedrock", "aws"],

@@ -4,22 +4,22 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// A server that is busy may be slow to answer; then a usual window is assumed.
+/// Timeout of the response. If a busy server is slower, a usual window is assumed.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
-/// Limit for a server that has to load the model first: the first request would wait for that as long.
+/// Timeout for a server that has to load the model first: otherwise the first request would wait that long.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Whether a server may be asked to load a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loading {
-    /// The model is asked next, and loaded then anyway.
+    /// Allowed: the model is used next, and would be loaded then anyway.
     Allowed,
-    /// Only models that are loaded have a window.
+    /// Avoided: only models that are loaded have a window.
     Avoided,
 }
 
-/// The window of `model` in tokens, as a server was started with it; `None` if the server does not say so in time: half
-/// a second, or ten minutes if Ollama has to load the model.
+/// The window of `model` in tokens, with which the server was started; `None` if the server does not report it in time:
+/// half a second, or ten minutes if Ollama has to load the model.
 ///
 /// Sources: docs.vllm.ai (`max_model_len`), llama.cpp tools/server/README.md (`GET /props`), lmstudio.ai/docs
 /// "REST API v0" (`GET /api/v0/models`), docs.ollama.com/api (`GET /api/ps`, `POST /api/generate`), 2026-11.
@@ -37,7 +37,7 @@ pub async fn served_window(
     found.filter(|window| *window > 0)
 }
 
-/// The models that Ollama has loaded; `None` if the server is another one.
+/// The models that Ollama has loaded; `None` for other servers.
 async fn running(endpoint: &Endpoint, vendor: &Vendor) -> Option<Value> {
     if !vendor.quirks.lists_sizes {
         return None;
@@ -58,8 +58,8 @@ async fn listed(endpoint: &Endpoint, model: &str) -> Option<u64> {
     of_list(&document(&above, "/api/v0/models").await?, model)
 }
 
-/// The window in Ollama, which tells it of models that are loaded. Another model is loaded first, if that is allowed: its
-/// window depends on the memory that is free then.
+/// The window in Ollama, which reports it for loaded models. Another model is loaded first, if that is allowed: its
+/// window depends on the free memory.
 async fn loaded(endpoint: &Endpoint, before: Value, model: &str, loading: Loading) -> Option<u64> {
     let is_loaded = before["models"].as_array()?.iter().any(|row| is_named(row, model));
     if is_loaded || loading == Loading::Avoided {

@@ -1,28 +1,28 @@
-//! The formats in which models are spoken to.
+//! [`Wire`]: the formats of requests and replies.
 use serde::{Deserialize, Serialize};
 
-/// Every wire that can be spoken.
+/// All supported wires.
 pub const WIRES: &[Wire] =
     &[Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Gemini, Wire::Converse];
 
-/// A format of requests and replies. The set is closed: a further vendor mostly speaks the first.
+/// A format of requests and replies. The set is closed: further vendors mostly use the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wire {
-    /// OpenAI's chat completions, which most vendors and all local servers speak too.
+    /// OpenAI's chat completions, which most vendors and all local servers support, too.
     OpenaiChat,
     /// OpenAI's Responses.
     OpenaiResponses,
     /// Anthropic's Messages.
     Anthropic,
-    /// Gemini's own.
+    /// Gemini's own wire.
     Gemini,
     /// Converse of Amazon Bedrock.
     Converse,
 }
 
 impl Wire {
-    /// Whether a PDF has a place in a request.
+    /// Whether requests can contain a PDF.
     pub(crate) fn takes_documents(self) -> bool {
         matches!(self, Self::OpenaiResponses | Self::Anthropic | Self::Gemini)
     }
@@ -39,14 +39,15 @@ impl Wire {
     }
 }
 
-/// A thought can only be sent back to those who can check its signature: it names its wire, unless that is Anthropic.
+/// A thought can only be sent back to a vendor that can check its signature. A signature therefore names its wire,
+/// unless that is Anthropic.
 impl Wire {
-    /// A signature made of what the vendor gave.
+    /// The journal's form of a vendor's proof.
     pub(crate) fn mark(self, proof: &str) -> String {
         format!("{}:{proof}", self.name())
     }
 
-    /// What the vendor gave, if the signature bears this wire's name.
+    /// The vendor's proof, if the signature names this wire.
     pub(crate) fn own(self, signature: &str) -> Option<&str> {
         signature.strip_prefix(self.name())?.strip_prefix(':')
     }

@@ -1,8 +1,8 @@
-//! [`Plan`]: confines a process so that it sees and reaches only what a [`Confinement`] says.
+//! [`Plan`]: confines a process to what a [`Confinement`] allows.
 //!
-//! Everything that allocates memory is made before the process starts, as a [`Plan`]: the names of files, the filter of
-//! system calls. The new process then makes one system call after the other, so that a program with threads can start
-//! confined processes without a helper program in between.
+//! Everything that allocates memory, such as file names and the filter of system calls, is prepared before the process
+//! starts, as a [`Plan`]. The new process then only makes system calls, so that a program with threads can start
+//! confined processes without a helper program.
 mod calls;
 mod filter;
 mod hidden;
@@ -30,17 +30,17 @@ use std::{ffi::CString, io, os::unix::ffi::OsStrExt, path::Path};
 use step::{MAX_SLOTS, Slots, Step};
 pub use table::has_mounts_below;
 
-/// What a new process has to do to be confined.
+/// The steps by which a new process confines itself.
 pub struct Plan {
     namespaces: UnshareFlags,
-    /// Which user the process is in a user namespace of its own; `None` for root.
+    /// The user of the process in its own user namespace; `None` for root.
     identity: Option<Identity>,
     steps: Vec<Step>,
     /// Creates the socket on which the proxy listens, if the process may reach hosts through it.
     listening: Option<listener::Sender>,
     limits: ProcessLimits,
     filter: &'static filter::Filter,
-    /// Where the process starts. The folder was chosen before the file system was replaced.
+    /// The folder in which the process starts, which must be entered again after the file system was replaced.
     folder: CString,
 }
 
@@ -65,8 +65,8 @@ impl Plan {
         Ok((plan, receiver))
     }
 
-    /// Confines the process that was just forked from this one, before its program begins: returns in a process below
-    /// it, which is the command. Allocates nothing.
+    /// Confines the process that was just forked from this one, before its program begins: returns in a descendant
+    /// process, which becomes the command. Allocates nothing.
     pub fn enter(&self) -> io::Result<()> {
         rights::unshare(self.namespaces)?;
         if let Some(identity) = &self.identity {

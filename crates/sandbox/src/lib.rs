@@ -1,4 +1,4 @@
-//! [`Plan`] and [`Proxy`]: keep a process to what a [`haft_core::Confinement`] says that it may see, change and reach.
+//! [`Plan`] and [`Proxy`]: limit what a process can see, change and reach to what a [`haft_core::Confinement`] allows.
 //!
 //! This crate starts no commands: `haft-process` does, and calls [`Plan::enter`] in the new process before its program
 //! begins, and [`Proxy::serve`] while the command runs.

@@ -1,4 +1,4 @@
-//! [`Proxy`]: lets a confined command reach the hosts that it may reach, from its own loopback.
+//! [`Proxy`]: lets a confined command reach the allowed hosts, through its own loopback.
 mod client;
 mod dial;
 mod hello;
@@ -39,13 +39,13 @@ const CONNECTION_TIMEOUT: Duration = Duration::from_secs(3_600);
 /// How long to wait after a connection could not be accepted.
 const RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// Maximum hosts that are remembered as not reached.
+/// Maximum unreached hosts that are remembered.
 const MAX_REMEMBERED: usize = 16;
 
 /// A host that a command did not reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreached {
-    /// The host as the command asked for it.
+    /// The host as the command requested it.
     pub host: String,
     /// Why; `None` if it was not allowed.
     pub why: Option<String>,
@@ -64,7 +64,7 @@ impl Log {
         }
     }
 
-    /// Returns them, and begins anew.
+    /// Returns the hosts, and clears the list.
     pub fn take(&self) -> Vec<Unreached> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -77,7 +77,7 @@ pub struct Proxy {
     rules: Rules,
 }
 
-/// What the proxy lets through, and what it did not.
+/// The hosts that the proxy allows, and the log of unreached ones.
 #[derive(Clone, Debug)]
 struct Rules {
     hosts: Arc<[Host]>,
@@ -87,7 +87,7 @@ struct Rules {
 }
 
 impl Proxy {
-    /// For a command whose program has begun: its process has sent the socket on which the proxy listens.
+    /// Creates the proxy of a command whose program has begun, so that its process has sent the listening socket.
     pub fn new(receiver: Receiver, confinement: &Confinement) -> io::Result<Self> {
         let listener = receiver.listener()?;
         listener.set_nonblocking(true)?;
@@ -95,7 +95,7 @@ impl Proxy {
         Ok(Self { listener, rules: Rules { hosts, private, log: Log::default() } })
     }
 
-    /// The hosts that were not reached, updated as it happens.
+    /// The hosts that were not reached, updated continuously.
     pub fn log(&self) -> Log {
         self.rules.log.clone()
     }
@@ -148,7 +148,7 @@ impl Rules {
         }
     }
 
-    /// Ends if the client asks for another host in TLS.
+    /// Passes bytes in both directions. Ends if the client requests another host in TLS.
     async fn tunnel(
         &self,
         mut client: TcpStream,
@@ -184,7 +184,7 @@ impl Rules {
     }
 }
 
-/// Serves one request and its answer.
+/// Forwards one request and its response.
 async fn forward(
     mut client: TcpStream,
     rest: Vec<u8>,
@@ -206,7 +206,7 @@ async fn forward(
     to_client.shutdown().await
 }
 
-/// Reads up to the end of a head, and returns its length. More may have been read.
+/// Reads up to the end of the head, and returns the length of the head. May read further bytes.
 async fn read_head(client: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<usize> {
     loop {
         if let Some(end) = request::end_of_head(bytes) {
@@ -242,8 +242,8 @@ async fn refuse(mut client: TcpStream, (status, why): Refusal) -> io::Result<()>
     client.shutdown().await
 }
 
-/// Names of the variables by which programs learn of a proxy: most read the first ones, in whichever letters; npm, cargo,
-/// pip and Node.js have their own.
+/// Names of the variables that tell programs about a proxy: most programs read the first ones, in upper or lower case;
+/// npm, cargo, pip and Node.js have their own.
 const PROXY_VARIABLES: [&str; 10] = [
     "HTTP_PROXY",
     "HTTPS_PROXY",

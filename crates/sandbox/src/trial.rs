@@ -1,4 +1,4 @@
-//! [`try_confinement`]: finds out whether a confinement works, and which setting of the system refuses it.
+//! [`try_confinement`]: checks whether a confinement works, and which system setting prevents it.
 use crate::confine::{Plan, exit};
 use haft_core::Confinement;
 use std::{
@@ -8,11 +8,11 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Whether processes can be confined here as `confinement` says; the error says why not. Starts a process that ends at
-/// once.
+/// Checks whether processes can be confined by `confinement` on this system; the error says why not. Starts a process
+/// that ends at once.
 pub fn try_confinement(confinement: &Confinement) -> io::Result<()> {
     let (plan, _) = Plan::new(confinement, &confinement.workspace)?;
-    // No program begins: the process ends where it would.
+    // The program never begins: the process ends just before.
     let mut command = Command::new("true");
     command.current_dir(&confinement.workspace);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -1,4 +1,4 @@
-//! [`AccessLog`]: a line of JSON on standard output for each request, when its answer has ended.
+//! [`AccessLog`]: writes a line of JSON to standard output for each request, when its response has ended.
 use axum::{
     body::{Body, Bytes, HttpBody},
     extract::Request,
@@ -16,11 +16,11 @@ use std::{
     time::Instant,
 };
 
-/// The name of a request. A proxy may give it, otherwise the server does; the answer has it, too.
+/// The header with the ID of a request. A proxy may set it, otherwise the server does; the response repeats it.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Characters of a name that a proxy gives.
+/// Maximum length of an ID that a proxy sets, in characters.
 const MAX_ID_LENGTH: usize = 128;
-/// Characters of a path that are logged.
+/// Maximum length of a logged path, in characters.
 const MAX_PATH_LENGTH: usize = 512;
 
 /// Whether requests are logged.
@@ -36,26 +36,27 @@ impl AccessLog {
     }
 }
 
-/// An extension of a response: the session that its request made or found. Most requests name it in their path.
+/// An extension of a response: the session that the request created or found. Most requests name it in their path.
 #[derive(Clone, Debug)]
 pub(crate) struct OfSession(pub(crate) SessionId);
 
-/// A request that was received. It is logged when this is dropped: when all of its answer is sent, or its client has left.
+/// A request that was received. It is logged when this value is dropped: when the response is sent completely, or the
+/// client has disconnected.
 #[derive(Serialize)]
 pub(crate) struct Logged {
-    /// When it was received.
+    /// Time at which the request was received.
     #[serde(serialize_with = "to_milliseconds")]
     time: Timestamp,
     request_id: String,
     #[serde(serialize_with = "as_text")]
     method: Method,
-    /// Without what follows a `?`.
+    /// Path without the query after `?`.
     path: String,
-    /// `null` if its client left before the answer began.
+    /// `null` if the client disconnected before the response began.
     status: Option<u16>,
-    /// Until the end of the answer, in milliseconds.
+    /// Time until the end of the response, in milliseconds.
     duration_ms: f64,
-    /// Bytes of the response's body.
+    /// Length of the response's body, in bytes.
     bytes: u64,
     session: Option<String>,
     #[serde(skip)]
@@ -82,7 +83,7 @@ impl Logged {
         }
     }
 
-    /// Names the request in its response, and follows the body to its end.
+    /// Adds the request's ID to the response, and follows the body to its end.
     pub(crate) fn follow(mut self, mut response: Response) -> Response {
         if let Ok(id) = HeaderValue::from_str(&self.request_id) {
             response.headers_mut().insert(REQUEST_ID, id);
@@ -155,7 +156,7 @@ fn session_of(path: &str) -> Option<String> {
     rest.split('/').next().filter(|id| !id.is_empty()).map(str::to_owned)
 }
 
-/// RFC 3339, in UTC.
+/// Writes the time as RFC 3339, in UTC.
 fn to_milliseconds<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{time:.3}"))
 }

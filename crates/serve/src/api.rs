@@ -1,4 +1,4 @@
-//! [`Context`]: the routes below `/v1` that are Haft's own.
+//! [`Context`]: what handlers share, and the routes below `/v1` that are Haft's own.
 pub(crate) mod attach;
 pub(crate) mod body;
 pub(crate) mod closed_sets;
@@ -37,8 +37,8 @@ use std::sync::Arc;
 use uploads::Uploads;
 use verify::Verifications;
 
-/// What handlers work with. A handler that takes it is reached only by those who may do what its route does, and its hub has
-/// the sessions that they may see.
+/// What handlers work with. A handler that takes a [`Context`] is reached only by users whose role allows its route,
+/// and its hub has only the sessions that the user may see.
 #[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) hub: Hub,
@@ -69,7 +69,7 @@ impl Context {
         Self { hub, crew, push, uploads, files, conversations, readiness, verifications }
     }
 
-    /// Fails where the user who asks may not do this.
+    /// Fails if the user of the request lacks this permission.
     pub(crate) fn require(&self, what: Permission) -> Answer<()> {
         match self.hub.user().filter(|user| !user.role.may(what)).map(Arc::as_ref) {
             None => Ok(()),

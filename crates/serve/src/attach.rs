@@ -1,4 +1,4 @@
-//! [`Server`] and [`AttachedHost`]: the other end of a server: its sessions in a terminal, wherever that is.
+//! [`Server`] and [`AttachedHost`]: the client of a server, which shows its sessions in a terminal on any machine.
 mod address;
 mod host;
 mod server;

@@ -1,6 +1,6 @@
-//! [`Audit`]: the log of all requests that change something, of a server with users in a file, of a fleet in its database. Lines
-//! are only ever appended, and each holds its value of a hash chain (see [`haft_core::chain`]), which shows where a line was
-//! changed, moved or lost.
+//! [`Audit`]: the log of all requests that change something; of a server with users in a file, of a fleet in its
+//! database. Lines are only ever appended, and each holds its link of a hash chain (see [`haft_core::chain`]), which
+//! shows where a line was changed, moved or lost.
 use crate::users::User;
 use haft_core::chain::{ChainFault, ChainValue, Cuts, chained, check, end};
 use haft_fleet::{Database, append_to_audit};
@@ -13,14 +13,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The log in Haft's home.
+/// Name of the log in Haft's home.
 pub const FILE: &str = "serve-audit.jsonl";
-/// Characters of a path that are logged.
+/// Maximum length of a logged path, in characters.
 const MAX_PATH_LENGTH: usize = 512;
-/// Bytes of the end of the log that hold its last line.
+/// How many bytes at the end of the log are searched for its last line.
 const LAST_LINE: u64 = 8 << 10;
 
-/// A request, before it is carried out or with its status afterwards.
+/// A request, before it is executed, or afterwards with its status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     /// In milliseconds since 1970-01-01 UTC.
@@ -31,14 +31,14 @@ pub struct Asked {
     pub role: Option<String>,
     /// HTTP method.
     pub method: String,
-    /// Without what follows a `?`.
+    /// Path without the query after `?`.
     pub path: String,
-    /// What the answer says, or the exit code of a command; `None` before it is carried out.
+    /// Status of the response, or exit code of a command; `None` before the request is executed.
     pub status: Option<u16>,
 }
 
 impl Asked {
-    /// A record of a request by `by`, a user and their role.
+    /// A record of a request by the user `by`: name and role.
     pub fn new(by: Option<(String, String)>, method: &str, path: &str) -> Self {
         let (user, role) = by.unzip();
         let path = path.chars().take(MAX_PATH_LENGTH).collect();
@@ -52,7 +52,7 @@ impl Asked {
     }
 }
 
-/// Name and role of a user, as the log has them.
+/// Name and role of a user, as written to the log.
 pub(crate) fn named(user: &User) -> (String, String) {
     (user.name.clone(), user.role.name.clone())
 }
@@ -69,7 +69,7 @@ pub(crate) enum Audit {
 }
 
 impl Audit {
-    /// In Haft's home.
+    /// The log in Haft's home.
     pub(crate) fn new(home: &Path) -> Self {
         Self::File(home.join(FILE))
     }
@@ -89,7 +89,7 @@ impl Audit {
     }
 }
 
-/// Appends a line. Several servers may write one log: the chain continues after the line that is the last one at that
+/// Appends a line. Several servers may write to one log: the chain continues from the line that is the last one at that
 /// moment.
 fn append(path: &Path, line: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().create(true).read(true).append(true).mode(0o600).open(path)?;
@@ -97,11 +97,11 @@ fn append(path: &Path, line: &str) -> io::Result<()> {
     let length = file.metadata()?.len();
     let length = cut(&mut file, length)?;
     let (line, _) = chained(line, last_value(&mut file, length)?);
-    // Half a line would be taken for one that was changed.
+    // An incomplete line would look like a changed one.
     file.write_all(format!("{line}\n").as_bytes()).inspect_err(|_| drop(file.set_len(length)))
 }
 
-/// Cuts off a last line that a crash left incomplete: what it was to tell of has not begun. Returns the length.
+/// Cuts off a last line that a crash left incomplete: its request was not executed yet. Returns the length.
 fn cut(file: &mut File, length: u64) -> io::Result<u64> {
     let start = length.saturating_sub(LAST_LINE);
     file.seek(SeekFrom::Start(start))?;
@@ -124,12 +124,12 @@ fn last_value(file: &mut File, length: u64) -> io::Result<ChainValue> {
     Ok(end(&last))
 }
 
-/// A log that was read.
+/// The parsed log.
 #[derive(Debug)]
 pub struct AuditLog {
-    /// All lines that can be read.
+    /// All lines that could be parsed.
     pub asked: Vec<Asked>,
-    /// The first place at which the chain does not hold.
+    /// The first place where the hash chain is broken.
     pub fault: Option<ChainFault>,
 }
 
@@ -146,7 +146,7 @@ pub fn read(home: &Path) -> io::Result<AuditLog> {
 }
 
 impl AuditLog {
-    /// Takes the lines of a log apart and checks its chain.
+    /// Parses the lines of a log and checks their chain.
     pub fn of(text: &[u8]) -> Self {
         let fault = if text.is_empty() { None } else { check(text, Cuts::Refused).err() };
         let lines = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());

@@ -1,7 +1,7 @@
-//! [`given`]: the token of a request.
+//! [`given`]: reads the token of a request.
 use axum::http::{HeaderMap, HeaderName, header::AUTHORIZATION};
 
-/// The token, where there is one and no other. RFC 9110, 11.1: the name of a scheme may be written in any case.
+/// The token, if the request has exactly one. RFC 9110, 11.1: the scheme's name is case-insensitive.
 pub(crate) fn given(headers: &HeaderMap) -> Option<&[u8]> {
     if is_repeated(headers, &AUTHORIZATION) {
         return None;
@@ -11,7 +11,7 @@ pub(crate) fn given(headers: &HeaderMap) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
 }
 
-/// Whether a header occurs more than once: a proxy may have looked at one of them and passed on both.
+/// Whether a header occurs more than once: a proxy may have checked one of them and passed on both.
 pub(crate) fn is_repeated(headers: &HeaderMap, name: &HeaderName) -> bool {
     headers.get_all(name).iter().nth(1).is_some()
 }

@@ -1,7 +1,7 @@
-//! [`Bucket`]: limits a rate: a burst, and an amount per second.
+//! [`Bucket`]: a token bucket that limits a rate: a burst, and an amount per second.
 use std::time::Instant;
 
-/// Holds what may still be taken.
+/// Holds the amount that is left.
 pub(crate) struct Bucket {
     most: f64,
     a_second: f64,
@@ -14,7 +14,7 @@ impl Bucket {
         Self { most, a_second, left: most, since: None }
     }
 
-    /// Whether one more may be taken at this moment.
+    /// Takes one from the bucket. Returns false if the bucket is empty.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
         let passed = self.since.map_or(0.0, |since| now.saturating_duration_since(since).as_secs_f64());
         self.since = Some(now);

@@ -1,7 +1,7 @@
-//! [`Connections`]: limits how many connections there are, and how long one may be idle.
+//! [`Connections`]: limits the number of connections, and how long a connection may be idle.
 //!
-//! A client that has not shown the token yet is a stranger. The number of strangers is limited; for a new one, the
-//! oldest is closed, so that a client that holds connections open does not keep others out.
+//! A client that has not sent a valid token yet is a stranger. The number of strangers is limited: a new one closes the
+//! oldest, so that a client that holds connections open does not keep others out.
 use parking_lot::Mutex;
 use std::{
     collections::VecDeque,
@@ -21,11 +21,11 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Strangers that are connected at the same time.
+/// Maximum number of connected strangers.
 const MAX_STRANGERS: usize = 1_024;
-/// Maximum clients that are known to have shown the token.
+/// Maximum number of connected clients that have sent a valid token.
 const MAX_KNOWN: usize = 4_096;
-/// How long a reader may take nothing before its connection is closed; events can be followed from any place on.
+/// How long a client may accept no data before its connection is closed. Clients can resume events from any position.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The connections of a server.
@@ -41,13 +41,13 @@ pub(crate) struct Peer(Arc<Inner>);
 
 struct Inner {
     leave: CancellationToken,
-    /// Set once the token was shown.
+    /// Set once the client has sent a valid token.
     known: Mutex<bool>,
     count: Arc<AtomicUsize>,
 }
 
 impl Connections {
-    /// Admits a connection; `None` if too many authorized ones are open.
+    /// Admits a connection; `None` if too many authorized clients are connected.
     pub(crate) fn admit(&self) -> Option<Peer> {
         if self.known.load(Ordering::Relaxed) >= MAX_KNOWN {
             return None;
@@ -66,7 +66,7 @@ impl Connections {
         Some(peer)
     }
 
-    /// Closes the oldest connection of a stranger: the system has no more room.
+    /// Closes the oldest connection of a stranger, since the system has no room for more connections.
     pub(crate) fn make_room(&self) {
         let first = self.strangers.lock().pop_front();
         if let Some(first) = first {
@@ -76,7 +76,7 @@ impl Connections {
 }
 
 impl Peer {
-    /// Notes that the client has shown the token.
+    /// Notes that the client has sent a valid token.
     pub(crate) fn is_known(&self) {
         let mut known = self.0.known.lock();
         if !std::mem::replace(&mut known, true) {
@@ -89,7 +89,7 @@ impl Peer {
         !is_known && !self.0.leave.is_cancelled()
     }
 
-    /// Ends when another connection needs the place.
+    /// Completes when another connection needs the place.
     pub(crate) async fn must_leave(&self) {
         self.0.leave.cancelled().await;
     }
@@ -104,7 +104,7 @@ impl Peer {
     }
 }
 
-/// A connection that is closed if its reader accepts nothing for too long.
+/// A connection that is closed if the client accepts no data for too long.
 pub(crate) struct Patient {
     stream: TcpStream,
     stalled: Option<Pin<Box<Sleep>>>,

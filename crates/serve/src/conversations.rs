@@ -1,4 +1,4 @@
-//! [`Conversations`]: finds the session of a conversation by all its messages.
+//! [`Conversations`]: finds the session of a conversation by the hash of all its messages.
 use haft_core::{Seq, SessionId};
 use parking_lot::Mutex;
 use std::{
@@ -9,10 +9,11 @@ use std::{
 /// Identifies the beginning of a conversation: SHA-256 of all its messages.
 pub(crate) type Key = [u8; 32];
 
-/// Maximum number of remembered conversations. For any other, a new session gets the earlier messages.
+/// Maximum number of remembered conversations. A request of a forgotten conversation begins a new session with the
+/// earlier messages.
 const MAX_CONVERSATIONS: usize = 10_000;
 
-/// The conversations that were held lately, each of one user. All clones are one.
+/// The recent conversations, each of one user. Clones share the same state.
 #[derive(Clone, Default)]
 pub(crate) struct Conversations(Arc<Mutex<Known>>);
 
@@ -25,7 +26,7 @@ struct Known {
     taken: HashSet<SessionId>,
 }
 
-/// A session with a running request; another request that arrives meanwhile forks it.
+/// Claims a session for a running request; another request that arrives meanwhile forks the session.
 pub(crate) struct Claim {
     conversations: Conversations,
     session: SessionId,
@@ -38,12 +39,12 @@ impl Drop for Claim {
 }
 
 impl Conversations {
-    /// The session of this conversation of `user`, and the last entry of the conversation in it.
+    /// The session of a conversation of `user`, and the last entry of the conversation in it.
     pub(crate) fn find(&self, user: Option<&str>, key: Key) -> Option<(SessionId, Seq)> {
         self.0.lock().by_key.get(&(user.map(str::to_owned), key)).cloned()
     }
 
-    /// Takes `session` for a request; `None` if another one has it.
+    /// Claims `session` for a request; `None` if another request has claimed it.
     pub(crate) fn claim(&self, session: &SessionId) -> Option<Claim> {
         let is_free = self.0.lock().taken.insert(session.clone());
         is_free.then(|| Claim { conversations: self.clone(), session: session.clone() })

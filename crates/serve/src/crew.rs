@@ -1,5 +1,5 @@
-//! [`Crew`]: works on a limited number of jobs at the same time, the oldest first. Queued jobs are stored on disk, so
-//! that a restarted server continues with them.
+//! [`Crew`]: runs a limited number of jobs at the same time, oldest first. Queued jobs are stored on disk, so that a
+//! restarted server continues with them.
 use crate::{hub::Hub, parts::Settings};
 use futures::StreamExt;
 use haft_app::{Failure, jobs::Job};
@@ -18,15 +18,15 @@ use std::{
 use tokio::{sync::Notify, time::sleep};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// Before a job is tried again that cannot be taken up: a process that was forked for a command holds every journal that
-/// is open, until its program begins.
+/// Delays before a job that could not be opened is retried: a process that was forked for a command holds all open
+/// journals until it executes its program.
 const RETRY_DELAYS: [Duration; 3] =
     [Duration::from_millis(50), Duration::from_millis(500), Duration::from_secs(5)];
 
-/// How soon a job that another process adds is noticed, and a schedule that is due.
+/// How often to look for jobs that other processes added, and for schedules that are due.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The workers of jobs in this process. All clones are one.
+/// The workers of jobs in this process. Clones share the same state.
 #[derive(Clone)]
 pub(crate) struct Crew(Arc<Inner>);
 
@@ -43,18 +43,18 @@ struct Inner {
 struct State {
     queue: VecDeque<SessionId>,
     running: HashMap<SessionId, CancellationToken>,
-    /// Running jobs that are to be taken up again once they have ended.
+    /// Running jobs that are to be run again once they have ended.
     again: HashSet<SessionId>,
-    /// Jobs that are retried although they are over.
+    /// Jobs that are retried although they have ended.
     retried: HashSet<SessionId>,
     /// Jobs of other processes that were queued here.
     taken_up: HashSet<SessionId>,
 }
 
-/// The jobs on disk.
+/// What is known of the jobs on disk.
 #[derive(Default)]
 struct Known {
-    /// Journals that need not be read again before they grow, and what those of jobs said.
+    /// Journals that need not be read again until they grow, each with its size at the last read.
     settled: HashMap<SessionId, u64>,
     over: HashMap<SessionId, JobSummary>,
 }
@@ -93,7 +93,7 @@ impl Crew {
         self.add(id);
     }
 
-    /// Stops a job that is worked on here; says whether it is.
+    /// Stops a job that runs in this process; returns whether it does.
     pub(crate) fn cancel(&self, id: &SessionId) -> bool {
         let mut state = self.0.state.lock();
         state.again.remove(id);
@@ -103,7 +103,7 @@ impl Crew {
         running.inspect(|stop| stop.cancel()).is_some()
     }
 
-    /// All jobs there are, newest first. Waits for files.
+    /// All jobs, newest first. Reads files.
     pub(crate) fn jobs(&self) -> Vec<(SessionId, JobSummary)> {
         let known = &mut *self.0.known.lock();
         let jobs = self.0.hub.home().changed_jobs(&mut known.settled);
@@ -119,7 +119,7 @@ impl Crew {
         jobs
     }
 
-    /// Runs jobs until this is dropped; jobs that have begun continue. Jobs that an earlier process has left come
+    /// Runs jobs until this future is dropped; jobs that have begun continue. Jobs that an earlier process left come
     /// first.
     pub(crate) async fn work(&self) {
         tokio::select! {
@@ -128,8 +128,8 @@ impl Crew {
         }
     }
 
-    /// Queues jobs that other processes have added or left, each of them once, and begins schedules of the served folders
-    /// that are due.
+    /// Queues the jobs that other processes have added or left, each of them once, and begins the jobs of due schedules
+    /// in served folders.
     async fn take_up(&self) -> Infallible {
         let own = self.clone();
         let _a_fault_leaves_the_trees = tokio::task::spawn_blocking(move || own.finish_closing()).await;
@@ -152,7 +152,7 @@ impl Crew {
         }
     }
 
-    /// Finishes what an earlier process left of jobs that are over.
+    /// Finishes closing ended jobs where an earlier process did not.
     fn finish_closing(&self) {
         let (hub, jobs) = (&self.0.hub, self.0.hub.settings().app.jobs());
         let is_running = |id: &SessionId| self.0.state.lock().running.contains_key(id);
@@ -163,7 +163,7 @@ impl Crew {
         }
     }
 
-    /// Queues the job of a schedule that is due.
+    /// Creates the job of a schedule that is due; [`Self::take_up`] queues it.
     async fn begin_due(&self) -> Result<Option<SessionId>, String> {
         let (hub, jobs) = (&self.0.hub, self.0.hub.settings().app.jobs());
         let own = hub.clone();
@@ -203,7 +203,7 @@ impl Crew {
         }
     }
 
-    /// The oldest that waits.
+    /// Waits for the oldest queued job.
     async fn next(&self) -> SessionId {
         loop {
             let more = self.0.more.notified();
@@ -225,7 +225,7 @@ impl Crew {
         }
     }
 
-    /// Jobs without a worker, the oldest first.
+    /// Jobs that no worker runs, oldest first.
     fn left(&self) -> Vec<SessionId> {
         let hub = &self.0.hub;
         let is_left = |(id, standing): &(SessionId, JobSummary)| {
@@ -236,7 +236,7 @@ impl Crew {
         self.jobs().into_iter().rev().filter(is_left).map(|(id, _)| id).collect()
     }
 
-    /// Whether another process, or a person, has ended the job since it was queued.
+    /// Whether another process or a user has ended the job since it was queued.
     async fn is_over(&self, id: &SessionId) -> bool {
         let (home, id) = (self.0.hub.home().clone(), id.clone());
         let is_over =
@@ -246,8 +246,8 @@ impl Crew {
 
     async fn resume(&self, id: &SessionId) -> Result<Job, Failure> {
         let Settings { app, spec, host, .. } = self.0.hub.settings();
-        // What the role of a user allows now holds, whatever it was when the job was given. A job whose owner cannot be told
-        // is not worked on.
+        // The current role of the owner applies, not the one at the time of the request. A job whose owner is unknown
+        // is not run.
         let known = self.0.hub.find(&id.0).map_err(|error| Failure::failed(error.message()))?;
         let place = known.owner.is_some().then_some(known.place);
         let jobs = app.jobs();
@@ -271,12 +271,12 @@ impl Crew {
             return;
         }
         let job = match self.resume(id).await {
-            // Another process worked on it until it could be taken up here.
+            // Another process ran it until it could be opened here.
             Ok(job) if !is_retried && has_ended(&job.session.entries()) => {
                 return job.engine.shut_down().await;
             }
             Ok(job) => job,
-            // Another process works on it, and may leave it.
+            // Another process runs it, and may leave it.
             Err(_) if hub.home().is_open(id) => {
                 self.0.state.lock().taken_up.remove(id);
                 return;
@@ -292,12 +292,12 @@ impl Crew {
         let mut turns = Followed { session: &job.session, file: &file, cancelled, stopping, slot };
         match job.run(&mut turns).await {
             Ok(conclusion) => job.close(&conclusion).await,
-            // Without a conclusion it waits to be continued.
+            // A job that has not ended waits to be continued.
             Err(Stopped) => job.engine.shut_down().await,
         }
     }
 
-    /// Leaves the jobs that are worked on as they stand, and waits until that is recorded.
+    /// Leaves the running jobs unfinished, and waits until that is recorded.
     pub(crate) async fn stop(&self) {
         self.0.stop.cancel();
         self.0.tasks.close();
@@ -312,13 +312,13 @@ fn has_ended(entries: &[Arc<Entry>]) -> bool {
 /// The server stops.
 struct Stopped;
 
-/// Turns that people may follow, steer and answer in like any others.
+/// Runs the turns of a job. Clients may follow and steer them and answer their questions, as in other sessions.
 struct Followed<'a> {
     session: &'a Session,
     file: &'a Path,
     cancelled: CancellationToken,
     stopping: &'a CancellationToken,
-    /// Left to another job while this one waits for a person.
+    /// Released for another job while this one waits for an approval or an answer.
     slot: Slot,
 }
 

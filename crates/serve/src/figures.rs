@@ -1,4 +1,4 @@
-//! [`Figures`]: the metrics at `/metrics`, in Prometheus' text format. The names are stable; labels have few values,
+//! [`Figures`]: the metrics at `/metrics`, in the Prometheus text format. The names are stable; labels have few values,
 //! never a name that a model or a client chose.
 use crate::process_figures::ProcessFigures;
 use axum::{
@@ -13,10 +13,10 @@ use prometheus_client::{
 };
 use std::sync::{Arc, atomic::AtomicU64};
 
-/// Before the names of what is Haft's own.
+/// Prefix of the names of Haft's own metrics.
 const PREFIX: &str = "haft";
 
-/// Seconds that a request may take, as the borders of a histogram.
+/// Bucket bounds of the histogram of request durations, in seconds.
 const SECONDS: [f64; 10] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -45,7 +45,7 @@ struct Kind {
     kind: &'static str,
 }
 
-/// Tokens by kind, as metrics label them.
+/// Tokens by kind, as the metrics label them.
 pub(crate) fn by_kind(usage: &Usage) -> [(&'static str, u64); 4] {
     let Usage { input, output, cache_read, cache_write } = *usage;
     [("input", input), ("output", output), ("cache_read", cache_read), ("cache_write", cache_write)]
@@ -56,7 +56,7 @@ struct Went {
     ok: String,
 }
 
-/// Counts what happens. All clones are one.
+/// Counters and gauges of the server. Clones share the same values.
 pub(crate) struct Figures {
     registry: Registry,
     requests: Family<Answered, Counter>,
@@ -66,20 +66,20 @@ pub(crate) struct Figures {
     tokens: Family<Kind, Counter>,
     dollars: Counter<f64, AtomicU64>,
     calls: Family<Went, Counter>,
-    /// Connections that are open.
+    /// Open connections.
     pub(crate) connections: Gauge,
     /// Clients that follow events.
     pub(crate) streams: Gauge,
-    /// Sessions that are open.
+    /// Open sessions.
     pub(crate) sessions: Gauge,
-    /// Sessions in which a turn goes.
+    /// Sessions with a running turn.
     pub(crate) working: Gauge,
-    /// Jobs that are worked on.
+    /// Running jobs.
     pub(crate) jobs: Gauge,
 }
 
 impl Figures {
-    /// Metrics of a server with sessions of its own.
+    /// Metrics of a server that runs sessions.
     pub(crate) fn new() -> Self {
         let mut this = Self::of_requests();
         let registry = this.registry.sub_registry_with_prefix(PREFIX);
@@ -130,19 +130,19 @@ impl Figures {
         this
     }
 
-    /// For figures that are kept elsewhere.
+    /// The registry, to add metrics that are kept elsewhere.
     pub(crate) fn registry(&mut self) -> &mut Registry {
         self.registry.sub_registry_with_prefix(PREFIX)
     }
 
-    /// A request was answered.
+    /// Counts a request that was answered.
     pub(crate) fn answered(&self, method: &axum::http::Method, status: u16, seconds: f64) {
         let method = if KNOWN_METHODS.contains(&method.as_str()) { method.as_str() } else { "other" };
         self.requests.get_or_create(&Answered { method: method.to_owned(), status }).inc();
         self.seconds.observe(seconds);
     }
 
-    /// A request was let in nowhere.
+    /// Counts a request that was refused.
     pub(crate) fn refused(&self, reason: &'static str) {
         self.refused.get_or_create(&Why { reason }).inc();
     }
@@ -179,7 +179,7 @@ impl IntoResponse for &Figures {
     }
 }
 
-/// Counted as a client that follows, for as long as it does.
+/// Counts a client that follows events until it is dropped.
 pub(crate) struct Counted(Arc<Figures>);
 
 impl Counted {
@@ -195,10 +195,10 @@ impl Drop for Counted {
     }
 }
 
-/// Methods that have a line of their own.
+/// Methods that have their own label value.
 const KNOWN_METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS"];
 
-/// The outcome as journals write it.
+/// The outcome as journals spell it.
 fn word(outcome: Outcome) -> String {
     serde_json::to_value(outcome).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -1,5 +1,6 @@
-//! [`Gate`]: checks every request before anything else sees it: a name of this server, no other page's origin, a token,
-//! a content type that no foreign page can send without asking.
+//! [`Gate`]: checks every request before it is routed: the host must be a name of this server, the origin must not be
+//! another page, the token must be valid, and the content type must be one that foreign pages cannot send without a
+//! preflight.
 mod names;
 mod owners;
 
@@ -36,15 +37,15 @@ use sha2::{Digest, Sha256};
 use std::{io, sync::Arc, time::Instant};
 use subtle::ConstantTimeEq;
 
-/// Wrong tokens that are answered at once; more come back, one a second.
+/// Wrong tokens that are answered without delay; the allowance grows by one per second.
 const WRONG_TOKENS: f64 = 20.0;
-/// Requests with the right token that are served at once, and how many come back a second: more is a client in a circle.
+/// Burst of requests with the right token, and how many per second: a client that exceeds it is in an endless loop.
 const REQUESTS: f64 = 4_000.0;
 const REQUESTS_A_SECOND: f64 = 2_000.0;
 
-/// Decides which requests are let in.
+/// Decides which requests are allowed.
 pub(crate) struct Gate {
-    /// SHA-256 of the token: comparing it tells nothing about the token itself.
+    /// SHA-256 of the token: the time of a comparison reveals nothing about the token itself.
     token: [u8; 32],
     names: Names,
     wrong: Mutex<Bucket>,
@@ -61,14 +62,14 @@ pub(crate) struct Gate {
 /// The client of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Asker {
-    /// A client with the server's own token, or a person who has logged in to administer a fleet.
+    /// A client with the server's own token, or a user who has logged in to administer a fleet.
     Admin(Option<Owner>),
     /// An owner of jobs.
     Owner {
         owner: Owner,
-        /// The role that a login gave; `None` with the owner's own token.
+        /// The role of the login; `None` with the owner's own token.
         role: Option<String>,
-        /// Whether the client may answer what jobs ask.
+        /// Whether the client may answer approvals and questions of jobs.
         may_approve: bool,
     },
 }
@@ -83,7 +84,7 @@ impl Asker {
         Some((owner.0.clone(), self.role().to_owned()))
     }
 
-    /// What the client is called by what it may do.
+    /// The name of the client's role.
     pub(crate) fn role(&self) -> &str {
         match self {
             Self::Admin(_) => fleet_role(true),
@@ -92,7 +93,7 @@ impl Asker {
         }
     }
 
-    /// Refuses everyone but administrators of the fleet.
+    /// Fails unless the client administers the fleet.
     pub(crate) fn administers(&self) -> Answer<()> {
         match self {
             Self::Admin(_) => Ok(()),
@@ -105,7 +106,7 @@ impl Asker {
         }
     }
 
-    /// Refuses those whose role may not answer what jobs ask.
+    /// Fails if the client's role may not answer approvals and questions of jobs.
     pub(crate) fn approves(&self) -> Answer<()> {
         match self {
             Self::Owner { owner: Owner(name), may_approve: false, .. } => {
@@ -119,12 +120,12 @@ impl Asker {
     }
 }
 
-/// What people are called who administer a fleet, and those who do not.
+/// The role name of administrators of a fleet, and of other users.
 pub(crate) fn fleet_role(is_admin: bool) -> &'static str {
     if is_admin { "admin" } else { "owner" }
 }
 
-/// Whom a request comes from.
+/// The client that sent a request.
 enum Caller {
     Asker(Asker),
     User(SignedIn),
@@ -136,20 +137,20 @@ enum Refusal {
     Host,
     /// The request comes from a page of another origin.
     Page,
-    /// Without a token that lets in.
+    /// The request has no valid token.
     Token {
-        /// The command that gives people tokens of their own.
+        /// The command that creates tokens for users.
         adds: Option<&'static str>,
     },
     /// The token belongs to a user with this role, which is not configured.
     Role(String),
-    /// The client has tried one wrong token after another.
+    /// The client has tried too many wrong tokens.
     Guessing,
-    /// Too often.
+    /// The client sends too many requests.
     Often,
-    /// The content type is one that another origin's page could send without permission.
+    /// The content type is one that a page of another origin could send without a preflight.
     Content,
-    /// The token cannot be looked up, for this reason.
+    /// The token cannot be looked up; holds the reason.
     Away(String),
 }
 
@@ -168,13 +169,13 @@ impl Gate {
         }
     }
 
-    /// Lets the owners of jobs in as well, and keeps a log of all that changes something.
+    /// Admits the owners of jobs as well, and logs all requests that change something.
     pub(crate) fn with_owners(self, database: Database) -> Self {
         let audit = Some(Audit::Fleet(database.clone()));
         Self { owners: Some(Owners::new(database)), audit, ..self }
     }
 
-    /// Lets users in as well, and keeps a log of all that changes something.
+    /// Admits users as well, and logs all requests that change something.
     pub(crate) fn with_users(self, users: Arc<Users>, audit: Audit) -> Self {
         Self { users: Some(users), audit: Some(audit), ..self }
     }
@@ -201,7 +202,7 @@ impl Gate {
         }
     }
 
-    /// The owner or the user whose token it is.
+    /// Finds the owner or the user with the token of the request.
     async fn named(&self, headers: &HeaderMap) -> Result<Option<Caller>, Refusal> {
         if let Some(asker) = self.of_fleet(headers).await? {
             return Ok(Some(Caller::Asker(asker)));
@@ -219,7 +220,8 @@ impl Gate {
         }
     }
 
-    /// Programs send neither header, browsers at least one of them with everything that changes something.
+    /// Whether the request comes from a program or from the page of this server. Programs send neither header; browsers
+    /// send at least one of them with every request that changes something.
     fn is_own_page(&self, headers: &HeaderMap) -> bool {
         let is_own_origin = match headers.get(ORIGIN) {
             None => true,
@@ -248,13 +250,14 @@ impl Gate {
         }
     }
 
-    /// Takes as long for a wrong token whose beginning is right as for any other.
+    /// Compares in constant time: a wrong token with a right beginning takes as long as any other.
     fn is_token(&self, given: &[u8]) -> bool {
         Sha256::digest(given).as_slice().ct_eq(&self.token).into()
     }
 }
 
-/// Puts `gate` before the routes: nothing is routed before all its layers let the request in, the last one here first.
+/// Puts `gate` in front of the routes: a request is routed only if all layers allow it. The layer that is added last
+/// runs first.
 pub(crate) fn guarded(routes: Router, gate: Gate) -> Router {
     let gate = Arc::new(gate);
     routes
@@ -275,8 +278,8 @@ async fn observe(State(gate): State<Arc<Gate>>, request: Request, next: Next) ->
     let is_refused = response.status().is_client_error() || response.status().is_server_error();
     let headers = response.headers_mut();
     if has_body && is_refused {
-        // The body may not have been read, which ends the connection: a client that is not told sends its next request into
-        // nothing.
+        // The body may be unread, which closes the connection: without this header, the client would send its next
+        // request on a closed connection.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -285,10 +288,10 @@ async fn observe(State(gate): State<Arc<Gate>>, request: Request, next: Next) ->
     logged.follow(response)
 }
 
-/// The request must name this server: a page that has made its own name lead here sends that name.
+/// The request must name this server: after DNS rebinding, a foreign page sends its own name.
 async fn require_host(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
     let headers = request.headers();
-    // A proxy may have looked at the one and passed on both.
+    // A proxy may have checked one of two headers and passed on both.
     if is_repeated(headers, &HOST) || !gate.names.is_ours(headers.get(HOST), request.uri()) {
         return gate.refuse(Refusal::Host);
     }
@@ -306,9 +309,9 @@ async fn require_same_site(State(gate): State<Arc<Gate>>, request: Request, next
     next.run(request).await
 }
 
-/// The request must carry the token of the server or of an owner, unless it reads what is public.
+/// The request must carry the token of the server, of an owner or of a user, unless it reads what is public.
 async fn require_token(State(gate): State<Arc<Gate>>, mut request: Request, next: Next) -> Response {
-    // A body cannot be shared between threads, and a lookup waits.
+    // Cloned, since a body cannot be shared between threads and the lookup of the token is asynchronous.
     let (uri, headers) = (request.uri().clone(), request.headers().clone());
     let public = is_public(&request).then_some(Caller::Asker(Asker::Admin(None)));
     let caller = match public {
@@ -328,9 +331,10 @@ async fn require_token(State(gate): State<Arc<Gate>>, mut request: Request, next
     next.run(request).await
 }
 
-/// What changes something is in the audit log before it is done, and with its status afterwards.
+/// Writes each request that changes something to the audit log before it is executed, and again with its status
+/// afterwards.
 async fn audited(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
-    // All that an attached terminal says comes over one connection.
+    // An upgrade counts as a change: all commands of an attached terminal come over one connection.
     let is_read = is_read(request.method()) || request.uri().path() == HIGHLIGHT;
     let is_read = is_read && !request.headers().contains_key(UPGRADE);
     let Some(audit) = gate.audit.as_ref().filter(|_| !is_read) else {
@@ -338,7 +342,7 @@ async fn audited(State(gate): State<Arc<Gate>>, request: Request, next: Next) ->
     };
     let user = request.extensions().get::<SignedIn>().map(|signed_in| named(&signed_in.user));
     let by = user.or_else(|| request.extensions().get::<Asker>().and_then(Asker::named));
-    // A server without users has one person, whose sessions tell what was done.
+    // A server without users has a single user; its sessions record what was done.
     if by.is_none() && gate.users.as_ref().is_some_and(|users| !users.are_known()) {
         return next.run(request).await;
     }
@@ -361,7 +365,7 @@ async fn audited(State(gate): State<Arc<Gate>>, request: Request, next: Next) ->
     response
 }
 
-/// A body must have a type that foreign pages cannot send without asking first.
+/// A body must have a content type that foreign pages cannot send without a preflight.
 async fn require_content_type(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
     let (headers, method) = (request.headers(), request.method());
     if !is_read(method) && has_body(headers) && !is_content_of_ours(headers) {
@@ -373,12 +377,13 @@ async fn require_content_type(State(gate): State<Arc<Gate>>, request: Request, n
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
-/// Routes without private data: the page, which asks for the token itself, and the checks of a load balancer.
+/// Whether a route has no private data: the page, which asks for the token itself, logins, and the checks of a load
+/// balancer.
 fn is_open(path: &str) -> bool {
     matches!(path, "/healthz" | "/readyz") || page::is_part(path) || login::is_part(path)
 }
 
-/// Whether the request reads what needs no token.
+/// Whether the request only reads something that needs no token.
 fn is_public(request: &Request) -> bool {
     is_read(request.method()) && is_open(request.uri().path())
 }
@@ -398,10 +403,11 @@ fn has_body(headers: &HeaderMap) -> bool {
         || headers.get(CONTENT_LENGTH).is_some_and(|length| length != "0")
 }
 
-/// Any content: what it is, is seen from the bytes.
+/// Content type of arbitrary content, which is recognized by its bytes.
 pub(crate) const BYTES: &str = "application/octet-stream";
 
-/// Three kinds of content are sent by any page without a question: text, forms, and forms with files.
+/// Whether the content type is allowed. Pages can send three types without a preflight: text, forms, and forms with
+/// files.
 fn is_content_of_ours(headers: &HeaderMap) -> bool {
     if is_repeated(headers, &CONTENT_TYPE) {
         return false;

@@ -1,7 +1,7 @@
-//! [`Hub`]: the open sessions, and access to those on disk.
+//! [`Hub`]: holds the open sessions, and gives access to those on disk.
 //!
-//! A session is open while something goes on in it, and for a while after. Then it is closed, and costs nothing but its
-//! file. The next command opens it: opening is replaying. Following does not open a session.
+//! A session is open while it is working, and for a while after. Then it is closed and uses no memory. The next command
+//! opens it by replaying its journal. Following its events does not open a session.
 mod chosen;
 mod engines;
 mod held;
@@ -36,21 +36,21 @@ use std::{
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, broadcast};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// Number of events that a listener may fall behind. A slower one reads the whole list again.
+/// Number of events that a listener may fall behind. A slower listener reads the whole list again.
 const EVENT_CAPACITY: usize = 1_024;
-/// How soon it is noticed that a session has closed.
+/// How often to check whether a session has closed.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Maximum number of open sessions, working or idle.
 const MAX_OPEN: usize = 8_192;
-/// How soon a stream ends after its user was signed out.
+/// How long after a sign-out a stream of its user ends.
 const USER_INTERVAL: Duration = Duration::from_secs(2);
-/// Sessions above a session, at most.
+/// Maximum depth of a tree of sessions.
 const MAX_DEPTH: usize = 64;
 
-/// Terminals that are attached at the same time.
+/// Maximum number of attached terminals.
 pub(crate) const MAX_ATTACHED: usize = 256;
 
-/// A place for one more attached terminal, for as long as it is held.
+/// Reserves a place for another attached terminal until the permit is dropped.
 pub(crate) fn place_in(places: &Arc<Semaphore>) -> Answer<OwnedSemaphorePermit> {
     places.clone().try_acquire_owned().map_err(|_| {
         ApiError::new(
@@ -62,11 +62,11 @@ pub(crate) fn place_in(places: &Arc<Semaphore>) -> Answer<OwnedSemaphorePermit> 
     })
 }
 
-/// The sessions that are served, as far as a user may see them. All clones share them.
+/// The served sessions that a user may see. Clones share the same sessions.
 #[derive(Clone)]
 pub(crate) struct Hub {
     inner: Arc<Inner>,
-    /// `None` for the server itself and for clients with its own token, who see all.
+    /// The user; `None` for the server itself and for clients with its own token, who see all sessions.
     signed_in: Option<SignedIn>,
 }
 
@@ -81,38 +81,38 @@ struct Inner {
     news: broadcast::Sender<News>,
     tasks: TaskTracker,
     stop: CancellationToken,
-    /// The server begins to stop.
+    /// Cancelled when the server begins to stop.
     leaving: CancellationToken,
-    /// A session is open that may become idle.
+    /// Notified when a session was opened, which may become idle.
     opened: Notify,
-    /// Clients that have attached to sessions.
+    /// Clients that are attached to sessions.
     clients: RemoteClients,
     places: Arc<Semaphore>,
-    /// What the person who runs the server was warned of.
+    /// Warnings that were shown already.
     warned: Mutex<HashSet<String>>,
 }
 
-/// The state of a session has changed, or it asks another question.
+/// The state of a session has changed, or the session asks another question.
 #[derive(Clone, Debug)]
 pub(crate) struct News {
-    /// Which.
+    /// ID of the session.
     pub(crate) session: SessionId,
-    /// State of the session; `None` if it is gone.
+    /// State of the session; `None` if it does not exist.
     pub(crate) state: Option<SessionState>,
 }
 
 /// How a session was opened.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The session was opened just now: it is idle.
+    /// The session was opened from disk or created: it is idle.
     Fresh,
-    /// Opened by another part of the program, which also closes it.
+    /// Another part of the program opened the session, and closes it.
     Lent,
     /// The session was open before: it may be working.
     Running,
 }
 
-/// What the first entry of a session says, and what a person chose for it since.
+/// What the first entry of a session says, with the model, effort and agent that were chosen later.
 pub(crate) struct Known {
     pub(crate) id: SessionId,
     pub(crate) agent: String,
@@ -150,13 +150,13 @@ impl Hub {
         Self { inner: self.inner.clone(), signed_in: Some(signed_in) }
     }
 
-    /// The user whom this serves; `None` for a client with the server's own token.
+    /// The user whose sessions this hub shows; `None` for a client with the server's own token.
     pub(crate) fn user(&self) -> Option<&Arc<User>> {
         self.signed_in.as_ref().map(|signed_in| &signed_in.user)
     }
 
-    /// Waits until the token of the user no longer holds: the user logs out, gets another token or role, or is removed. For
-    /// a client with the server's own token, waits for ever.
+    /// Waits until the user's token is invalid: the user logs out, gets another token or role, or is removed. For a
+    /// client with the server's own token, waits forever.
     pub(crate) async fn until_signed_out(self) {
         let Some(signed_in) = &self.signed_in else { return std::future::pending().await };
         while self.users().still_lets_in(signed_in) {
@@ -188,34 +188,34 @@ impl Hub {
         &self.inner.engines
     }
 
-    /// Warns the person who runs the server, but not a second time of the same.
+    /// Shows a warning to the user who runs the server, once for each text.
     pub(crate) fn warn_once(&self, warning: String) {
         if self.inner.warned.lock().insert(warning.clone()) {
             self.settings().app.warn(warning);
         }
     }
 
-    /// Clients that have attached to sessions, and their commands.
+    /// Clients that are attached to sessions, and their commands.
     pub(crate) fn clients(&self) -> &RemoteClients {
         &self.inner.clients
     }
 
-    /// A place for one more, for as long as it is held.
+    /// Reserves a place for another attached terminal until the permit is dropped.
     pub(crate) fn place_for_client(&self) -> Answer<OwnedSemaphorePermit> {
         place_in(&self.inner.places)
     }
 
-    /// Ready once the server stops.
+    /// Cancelled when the server stops.
     pub(crate) fn stopping(&self) -> &CancellationToken {
         &self.inner.stop
     }
 
-    /// What changes about sessions, from here on.
+    /// Subscribes to changes of sessions.
     pub(crate) fn news(&self) -> broadcast::Receiver<News> {
         self.inner.news.subscribe()
     }
 
-    /// The folder that a client names, if it is served; else the first one.
+    /// The folder that a client names, if it is served; without a name, the first served folder.
     pub(crate) fn folder(&self, named: Option<&str>) -> Answer<PathBuf> {
         let folders = self.folders();
         let Some(named) = named else {
@@ -232,7 +232,7 @@ impl Hub {
         }
     }
 
-    /// Sessions of this client cannot begin in the folder that it names, but in `folders`.
+    /// The error if a client names a folder in which it cannot begin sessions. Suggests `folders`.
     fn no_folder(&self, named: &str, folders: &[PathBuf]) -> ApiError {
         let named = named.escape_debug();
         let all =
@@ -249,7 +249,7 @@ impl Hub {
         }
     }
 
-    /// Sessions in the folder that a client names, with what else it names; else as the server was started.
+    /// The place of a session: folder, model and profile as the client names them, otherwise the server's defaults.
     pub(crate) fn place(
         &self,
         folder: Option<&str>,
@@ -265,7 +265,8 @@ impl Hub {
         Ok(Place { workspace, model, profile, effort: None, bounds })
     }
 
-    /// The folders in which sessions may begin: those that are served, or those of a user's role, if they are in them.
+    /// The folders in which sessions may begin: the served folders that the user's role allows, and the role's folders
+    /// inside served folders.
     pub(crate) fn folders(&self) -> Vec<PathBuf> {
         let Some(user) = self.user() else { return self.settings().folders.clone() };
         let served = self.settings().folders.iter();
@@ -281,13 +282,13 @@ impl Hub {
             && self.user().is_none_or(|user| user.role.has_folder(folder))
     }
 
-    /// Whether the user sees a session that begins so: it is the user's own, or the role shows all.
+    /// Whether the user sees the session with this first entry: it is the user's own, or the role shows all sessions.
     fn sees(&self, opened: &SessionOpened) -> bool {
         let Some(user) = self.user() else { return true };
         user.role.sees_all() || self.owner_of(opened).is_some_and(|owner| owner == user.name)
     }
 
-    /// The user who began the session, or the one that it is below.
+    /// The user who began the session, or for a child session, the session at the top of its tree.
     fn owner_of(&self, opened: &SessionOpened) -> Option<String> {
         let mut above = opened.clone();
         for _ in 0..MAX_DEPTH {
@@ -297,12 +298,13 @@ impl Hub {
         None
     }
 
-    /// Whether a session in `workspace` is shown. A job works in a copy of the folder that it was asked for in.
+    /// Whether a session in `workspace` is shown. A job is found by its ID, since it works in a copy of the requested
+    /// folder.
     pub(crate) fn shows(&self, workspace: &Path, id: &SessionId) -> bool {
         (self.user().is_none() && self.is_served(workspace)) || self.find(&id.0).is_ok()
     }
 
-    /// A session by its whole ID. A name is never a path.
+    /// Finds a session by its full ID. An ID is never taken as a path.
     pub(crate) fn find(&self, id: &str) -> Answer<Known> {
         let missing = || {
             let id: String = id.chars().take(80).collect();
@@ -311,7 +313,7 @@ impl Hub {
         };
         let id = self.home().exact(id).ok_or_else(missing)?;
         let opened = self.home().read_opened(&id);
-        // A user is told nothing of a session that may be of another one.
+        // A user gets no details about a session that may belong to another user.
         let opened = opened.map_err(|error| match self.user() {
             None => error.into(),
             Some(_) => ApiError::away("the session cannot be read now"),
@@ -320,7 +322,7 @@ impl Hub {
         if !self.is_served(opened.asked_in()) && !self.is_served(&opened.workspace) {
             return Err(missing());
         }
-        // What is another's is told as what is not there.
+        // A session of another user is reported as missing.
         if !self.sees(&opened) {
             return Err(missing());
         }
@@ -333,7 +335,7 @@ impl Hub {
         Ok(self.inner.chosen.over(Known { id, agent, place, order, owner }, self.home()))
     }
 
-    /// A new session of this name.
+    /// Creates a session with this ID.
     pub(crate) async fn create(&self, id: SessionId, place: Place, agent: &str) -> Answer<Session> {
         let engine = self.engines().get(&place).await?;
         self.check_agent(&engine, agent)?;
@@ -347,14 +349,14 @@ impl Hub {
         Ok(self.hold(session, Kind::Fresh))
     }
 
-    /// A session that can take commands: opened where it is not.
+    /// Returns a session that can take commands, and opens it if necessary.
     pub(crate) async fn open(&self, id: &str) -> Answer<Session> {
         let known = self.find(id)?;
         if let Some(session) = self.inner.open.find(&known.id) {
             if known.place.bounds.up_to.is_none_or(|up_to| session.ceiling() <= up_to) {
                 return Ok(session);
             }
-            // The role was changed since it was opened.
+            // The user's role was narrowed since the session was opened.
             drop(session);
             self.close(&known.id).await?;
         }
@@ -372,13 +374,13 @@ impl Hub {
         Ok(self.hold(session, kind))
     }
 
-    /// The engine for what a session does next; the session is not opened.
+    /// The engine for the next turn of a session; the session is not opened.
     pub(crate) async fn engine_of(&self, id: &str) -> Answer<Engine> {
         let known = self.find(id)?;
         self.engines().get(&self.place_again(&known)?).await
     }
 
-    /// The events of a session from `from` on, if it is open; it is not opened for that.
+    /// The events of a session from `from` on, if it is open. Does not open the session.
     pub(crate) async fn events(&self, known: &Known, from: Seq) -> Option<BoxStream<'static, Event>> {
         if let Some(session) = self.live(&known.id) {
             return Some(session.events(from).boxed());
@@ -391,7 +393,7 @@ impl Hub {
         Some(self.hold(joined, Kind::Running).events(from).boxed())
     }
 
-    /// The session where it is open here.
+    /// The session, if it is open in this process.
     pub(crate) fn live(&self, id: &SessionId) -> Option<Session> {
         self.inner.open.find(id).or_else(|| Some(self.engines().with(id)?.1))
     }
@@ -411,7 +413,7 @@ impl Hub {
         self.hold(session, Kind::Lent);
     }
 
-    /// Keeps the session open, although it is idle, since a client follows it.
+    /// Keeps an idle session open, since a client follows it.
     pub(crate) fn touch(&self, id: &SessionId) {
         self.inner.open.touch(id);
     }
@@ -430,14 +432,14 @@ impl Hub {
 
     fn hold(&self, session: Session, kind: Kind) -> Session {
         let (id, next) = (session.id().clone(), haft_present::cursor::next(&session));
-        // Work that a dead process left unfinished does not continue.
+        // Work that an ended process left unfinished counts as ended.
         let from = if kind == Kind::Running { Seq(0) } else { next };
         let held = Held::new(session.clone(), from, kind == Kind::Lent);
         let serial = held.serial();
         if let Some(first) = self.inner.open.add(held) {
             return first;
         }
-        // The role may have been changed while its engine was made.
+        // The role may have changed while the engine was being created.
         if self.users().are_known() {
             self.narrow_one(&session);
         }
@@ -482,18 +484,18 @@ impl Hub {
         }
         self.inner.open.remove(&id, serial);
         self.inner.figures.sessions.dec();
-        // Until its files are let go of, it would be told as one that another process has open.
+        // Until its files are released, the session would be reported as open in another process.
         self.closed(&id).await;
         self.tell(&id);
     }
 
-    /// Sends the status to the listeners.
+    /// Sends the state of a session to the listeners.
     pub(crate) fn tell(&self, id: &SessionId) {
         let state = self.home().exact(&id.0).map(|id| self.state(&id));
         let _nobody_listens = self.inner.news.send(News { session: id.clone(), state });
     }
 
-    /// Closes a session, also one that another request opens again meanwhile. Fails if the session is working.
+    /// Closes a session, even if another request opens it again meanwhile. Fails if the session is working.
     pub(crate) async fn close(&self, id: &SessionId) -> Answer<()> {
         let close = async {
             loop {
@@ -512,12 +514,12 @@ impl Hub {
         })
     }
 
-    /// Whether the session is open, here or in another process.
+    /// Whether the session is open, in this process or another one.
     fn is_taken(&self, id: &SessionId) -> bool {
         self.engines().with(id).is_some() || self.home().is_open(id)
     }
 
-    /// Waits, with a limit, until a session that ended here is closed.
+    /// Waits, with a timeout, until a session that ended in this process is closed.
     async fn closed(&self, id: &SessionId) {
         let gone = async {
             while self.is_taken(id) {
@@ -527,7 +529,7 @@ impl Hub {
         let _another_has_it = tokio::time::timeout(held::FAREWELL, gone).await;
     }
 
-    /// Closes idle sessions, forever. While none is open no clock runs.
+    /// Closes idle sessions, forever. No timer runs while no session is open.
     pub(crate) async fn close_idle(&self) {
         let idle = self.settings().idle;
         loop {
@@ -537,7 +539,7 @@ impl Hub {
                 Some(_) => {
                     let closed = self.inner.open.close_due(idle) + self.engines().close_unused(idle).await;
                     if closed > 0 {
-                        // Their tasks end first.
+                        // Waits until their tasks have ended.
                         tokio::time::sleep(POLL_INTERVAL).await;
                         give_memory_back();
                     }
@@ -546,12 +548,12 @@ impl Hub {
         }
     }
 
-    /// Works on this although the client leaves, until the server stops.
+    /// Runs `work` to its end even if the client disconnects, until the server stops.
     pub(crate) fn go_on(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.inner.tasks.spawn(self.inner.leaving.clone().run_until_cancelled_owned(work));
     }
 
-    /// Interrupts all turns, waits until everything is recorded and sent, and closes all sessions.
+    /// Interrupts all turns, waits until all events are recorded and sent, and closes all sessions.
     pub(crate) async fn shut_down(&self) {
         self.inner.leaving.cancel();
         self.engines().shut_down().await;

@@ -1,4 +1,4 @@
-//! [`KeptSession`] and [`KeptJob`]: a session as it is stored on disk, and a job of a fleet as its database keeps it.
+//! [`KeptSession`] and [`KeptJob`]: a session as it is stored on disk, and a job as the fleet's database stores it.
 use haft_app::App;
 use haft_core::{Entry, Hash, Secrets, SessionId, SessionOpened, Stage, changed, line};
 use haft_engine::{JournalError, Recorded};
@@ -6,7 +6,7 @@ use haft_fleet::{Database, FleetError};
 use haft_stage::LocalStage;
 use std::{collections::HashMap, io, path::Path, sync::Arc};
 
-/// Entries of a job, with some contents that they name.
+/// Entries of a job, with some of the contents to which they refer.
 pub(crate) struct KeptJob {
     pub(crate) entries: Vec<Arc<Entry>>,
     contents: HashMap<String, Vec<u8>>,
@@ -21,17 +21,18 @@ impl Recorded for KeptJob {
         self.contents.get(&hash.0).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Unknown here: only the worker knows its secrets.
+    /// Empty, since only the worker knows the job's secrets.
     fn secrets(&self) -> Secrets {
         Secrets::default()
     }
 }
 
 impl KeptJob {
-    /// The entries of a job from `from` on, `most` at most, with the contents that those of `wanted` name.
+    /// Reads up to `most` entries of a job, from `from` on, and the contents to which the entries that `wanted` selects
+    /// refer.
     ///
     /// # Errors
-    /// Fails where PostgreSQL or the object store cannot be asked.
+    /// Fails if PostgreSQL or the object store cannot be reached.
     pub(crate) async fn read(
         database: &Database,
         id: &str,
@@ -58,7 +59,7 @@ pub(crate) struct KeptSession {
 }
 
 impl KeptSession {
-    /// Reads what is recorded by now, also of a session that another process has open.
+    /// Reads what is recorded so far, also of a session that another process has open.
     pub(crate) fn read(app: &App, id: &SessionId) -> Result<Self, JournalError> {
         let home = app.home();
         let entries = home.peek(&id.0)?;

@@ -1,5 +1,6 @@
-//! [`Logins`]: users who log in at an OpenID provider, by the authorization code flow with PKCE. A browser comes back with a
-//! code, for which the provider gives an ID token; the user gets a token of this server, which is forgotten when it ends.
+//! [`Logins`]: lets users log in at an OpenID provider, with the authorization code flow and PKCE. The browser returns
+//! with a code, which the provider exchanges for an ID token; the user gets a token of this server, which is kept only
+//! in memory.
 mod accounts;
 
 use crate::{bearer::given, bucket::Bucket, parts::LoginSettings};
@@ -42,31 +43,31 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Where users begin to log in, where they come back, and what says that they can.
+/// The routes: where a login begins, where the browser returns, and whether logins are offered.
 const BEGIN: &str = "/login";
 const CALLBACK: &str = "/login/callback";
 const OFFER: &str = "/login/offer";
 const END: &str = "/logout";
 /// Ties a login to the browser in which it began.
 const COOKIE_NAME: &str = "haft-login";
-/// How long a user may take at the provider.
+/// How long a user may take to log in at the provider.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(600);
-/// Logins that may begin at once, and how many come back a second. They need no token, and each is kept for a while.
+/// Burst of logins that may begin, and how many per second. They need no token, and each is kept for a while.
 const LOGINS: f64 = 100.0;
 const LOGINS_A_SECOND: f64 = 5.0;
-/// How long what the provider says of itself is believed, its keys included.
+/// How long the provider's metadata and keys are cached.
 const METADATA_LIFETIME: Duration = Duration::from_secs(600);
-/// Minimum time between two requests for the provider's keys: each login with an unknown key could cause one.
+/// Minimum time between two requests for the provider's keys, since each login with an unknown key may cause one.
 const MIN_METADATA_AGE: Duration = Duration::from_secs(1);
-/// How long a provider that cannot be asked is not asked again.
+/// How long a provider that cannot be reached is not asked again.
 const FAILURE_LIFETIME: Duration = Duration::from_secs(5);
-/// Maximum seconds for a request to the provider, and bytes of an answer.
+/// Timeout of a request to the provider, and maximum size of its response in bytes.
 const PROVIDER_TIMEOUT: Duration = Duration::from_secs(15);
 const MAX_ANSWER_BYTES: usize = 1 << 20;
 /// Hours after which users log in again.
 const HOURS: u32 = 12;
 
-/// Users who have logged in, and those who are about to.
+/// Users who have logged in, and logins that have begun.
 pub(crate) struct Logins {
     settings: OidcFile,
     secret: Option<ClientSecret>,
@@ -85,7 +86,7 @@ struct Begun {
     verifier: PkceCodeVerifier,
 }
 
-/// Claims that no standard names, such as groups.
+/// Claims beyond the standard ones, such as groups.
 #[derive(Debug, Deserialize, Serialize)]
 struct Claims {
     #[serde(flatten)]
@@ -104,7 +105,7 @@ type IdFields = IdTokenFields<
 type Tokens = StandardTokenResponse<IdFields, CoreTokenType>;
 type IdClaims = openidconnect::IdTokenClaims<Claims, CoreGenderClaim>;
 
-/// The client that this server is at the provider.
+/// The OpenID client as which this server is registered at the provider.
 type OidcClient = Client<
     Claims,
     CoreAuthDisplay,
@@ -125,7 +126,7 @@ type OidcClient = Client<
     EndpointMaybeSet,
 >;
 
-/// Why a user is not let in: what a person in front of a browser reads.
+/// Why a login failed: the response that the browser shows.
 #[derive(Clone)]
 pub(crate) struct LoginError {
     status: StatusCode,
@@ -187,7 +188,7 @@ impl std::error::Error for ProviderError {
     }
 }
 
-/// What requests to the provider go through.
+/// The HTTP client for requests to the provider.
 struct Http(reqwest::Client);
 
 impl Http {
@@ -219,10 +220,10 @@ impl<'c> AsyncHttpClient<'c> for Http {
 }
 
 impl Logins {
-    /// Users log in as the settings say.
+    /// Logins with these settings.
     ///
     /// # Errors
-    /// Fails where the system's certificates cannot be read.
+    /// Fails if the system's certificates cannot be read.
     pub(crate) fn new(
         LoginSettings { provider: settings, secret }: LoginSettings,
         roles: BTreeMap<String, Role>,
@@ -235,7 +236,7 @@ impl Logins {
         Ok(Self { settings, secret, accounts, roles, http, provider, begun, rate })
     }
 
-    /// What the provider says of itself, asked for again now and then: its keys change.
+    /// The provider's metadata, which is refreshed regularly because keys change.
     async fn provider(&self) -> Result<CoreProviderMetadata, LoginError> {
         let mut known = self.provider.lock().await;
         if let Some((at, found)) = known.as_ref()
@@ -248,7 +249,7 @@ impl Logins {
         found
     }
 
-    /// Asks the provider again the next time: it may have changed its keys since.
+    /// Drops the cached metadata: the provider may have changed its keys since.
     async fn forget_keys(&self) {
         self.provider.lock().await.take_if(|(at, _)| at.elapsed() >= MIN_METADATA_AGE);
     }
@@ -262,7 +263,7 @@ impl Logins {
         found.map_err(|error| failed(&error))
     }
 
-    /// The address that the provider sends browsers back to.
+    /// The address to which the provider redirects browsers.
     fn address(&self, headers: &HeaderMap) -> Result<RedirectUrl, LoginError> {
         let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         let own = self.settings.url.clone().unwrap_or_else(|| {
@@ -279,7 +280,7 @@ impl Logins {
         Ok(client.set_redirect_uri(back))
     }
 
-    /// Where to send the browser, and the state that it comes back with.
+    /// The address to which the browser is redirected, and the state with which it returns.
     async fn begin(&self, headers: &HeaderMap) -> Result<(String, String), LoginError> {
         if !self.rate.lock().take(Instant::now()) {
             let message = "too many people log in at the moment; wait a few seconds".to_owned();
@@ -343,7 +344,7 @@ impl Logins {
         self.open(claims).await
     }
 
-    /// Lets the user of these claims in, and returns a token.
+    /// Logs in the user of these claims, and returns a token.
     async fn open(&self, claims: &IdClaims) -> Result<String, LoginError> {
         let name = name(self.settings.claim.as_deref().unwrap_or("email"), claims)?;
         let opened = self.open_as(claims, &name).await;
@@ -377,7 +378,7 @@ impl Logins {
     }
 }
 
-/// The name of the user, as the claim has it.
+/// The name of the user, taken from this claim.
 fn name(claim: &str, claims: &IdClaims) -> Result<String, LoginError> {
     let found = match claim {
         "email" => claims.email().map(|email| email.as_str().to_ascii_lowercase()),
@@ -399,19 +400,19 @@ fn name(claim: &str, claims: &IdClaims) -> Result<String, LoginError> {
     }
 }
 
-/// The state that this browser began with.
+/// The state with which this browser began its login.
 fn cookie(headers: &HeaderMap) -> Option<&str> {
     let all = headers.get_all(COOKIE).iter().filter_map(|cookie| cookie.to_str().ok());
     all.flat_map(|cookies| cookies.split(';'))
         .find_map(|cookie| cookie.trim().strip_prefix(COOKIE_NAME)?.strip_prefix('='))
 }
 
-/// Whether a path is one of the routes here, which need no token.
+/// Whether a path is one of these routes, which need no token.
 pub(crate) fn is_part(path: &str) -> bool {
     matches!(path, BEGIN | CALLBACK | OFFER)
 }
 
-/// The routes. The page is told if there is no provider.
+/// The routes for logins. The page learns whether there is a provider.
 pub(crate) fn routes<S: Clone + Send + Sync + 'static>(logins: Option<Arc<Logins>>) -> Router<S> {
     let issuer = logins.as_ref().map(|logins| logins.settings.issuer.clone());
     let offer = Router::new().route(OFFER, get(async move || Json(json!({"issuer": issuer}))));
@@ -441,7 +442,7 @@ async fn end(State(logins): State<Arc<Logins>>, headers: HeaderMap) -> Result<St
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What the provider sends a browser back with.
+/// The query with which the provider redirects a browser.
 #[derive(Deserialize)]
 struct Came {
     code: Option<String>,
@@ -463,7 +464,7 @@ async fn callback(
         return Err(LoginError::refused("the OpenID provider sent no code"));
     };
     let token = logins.finish(code, &state, &headers).await?;
-    // Browsers send no part behind `#`; the page takes it out of the address.
+    // Browsers do not send the fragment after `#`; the page removes it from the address.
     let done = format!("{COOKIE_NAME}=; Path={BEGIN}; Max-Age=0; HttpOnly; SameSite=Lax");
     Ok((StatusCode::SEE_OTHER, [(LOCATION, format!("/#token={token}")), (SET_COOKIE, done)]).into_response())
 }
@@ -483,7 +484,7 @@ mod tests {
             (json!({"email": "Ann@example.org"}), Err(unverified)),
             (json!({"email": "Ann@example.org", "email_verified": false}), Err(unverified)),
             (json!({"email": "Ann@example.org", "email_verified": true}), Ok("ann@example.org")),
-            // Some providers send it so.
+            // Some providers send `email_verified` as a string.
             (json!({"email": "Ann@example.org", "email_verified": "true"}), Ok("ann@example.org")),
             (json!({"email": "Ann@example.org", "email_verified": "false"}), Err(unverified)),
         ] {

@@ -1,8 +1,8 @@
-//! The agent as an OpenAI-compatible endpoint: a request is a turn in a session.
+//! The agent as an OpenAI-compatible endpoint: a request is one turn of a session.
 //!
-//! A client that sends the whole conversation each time continues in its session, as long as this process knows it;
-//! otherwise a new session begins with what was said before. Calls are the agent's own: they run here, and the client
-//! sees them happen.
+//! A client that sends the whole conversation each time continues its session, as long as this process remembers it;
+//! otherwise a new session begins with the earlier messages. The agent uses its own tools: calls run on the server, and
+//! the client only sees them.
 pub(crate) mod chat;
 mod messages;
 pub(crate) mod responses;

@@ -1,5 +1,5 @@
-//! [`routes`]: the page at `/`: plain modules that are part of the program. It loads nothing from anywhere else, and
-//! runs nothing that is not in these files.
+//! [`routes`]: serves the page at `/`: plain modules that are embedded in the program. The page loads nothing from
+//! other servers, and runs no other scripts.
 mod export;
 
 pub use export::export_html;
@@ -63,12 +63,12 @@ const FILES: [File; 32] = files! {
 };
 
 /// Everything is loaded from this server (the policy `worker` of the page names the scripts of its workers), pictures
-/// may be inline, and no other page may embed this one.
+/// may be inline, and other pages may not embed this one.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; manifest-src 'self'; img-src 'self' data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
                       trusted-types worker";
 
-/// Whether a path is a part of the page, which holds no private data.
+/// Whether a path is a file of the page, which holds no private data.
 pub(crate) fn is_part(path: &str) -> bool {
     FILES.iter().any(|file| file.path == path)
 }

@@ -1,4 +1,4 @@
-//! [`Settings`]: what a server is made of.
+//! [`Settings`] and [`Place`]: what a server and its sessions are made of.
 use haft_app::{
     App, AppHost, SessionSpec,
     config::serve::{OidcFile, Permission, PushFile},
@@ -9,22 +9,22 @@ use haft_engine::Home;
 use haft_present::host::{EngineRequest, Host};
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
-/// What a server is made of.
+/// The parameters of a server.
 pub struct Settings {
-    /// Has the sessions and the jobs.
+    /// Holds the sessions and the jobs.
     pub app: App,
-    /// What jobs are asked for, but for the directory.
+    /// Specification of jobs, except for the directory.
     pub spec: SessionSpec,
-    /// Makes the engines of sessions; the first one exists already.
+    /// Creates the engines of sessions; the first engine exists already.
     pub host: AppHost,
-    /// The directories that are served, links followed; sessions begin in the first one. A session that works elsewhere is
-    /// neither shown nor opened.
+    /// The directories that are served, as canonical paths; sessions begin in the first one unless the client names
+    /// another. A session in any other directory is neither shown nor opened.
     pub folders: Vec<PathBuf>,
     /// Maximum jobs that run at the same time.
     pub workers: usize,
-    /// What clients send as `Authorization: Bearer`.
+    /// The token that clients send as `Authorization: Bearer`.
     pub token: String,
-    /// Where users log in, if they do.
+    /// The OpenID provider for logins, if there is one.
     pub login: Option<LoginSettings>,
     /// The roles of users who have tokens of their own, by name.
     pub roles: BTreeMap<String, Role>,
@@ -34,16 +34,16 @@ pub struct Settings {
     pub hosts: Vec<String>,
     /// Whether each request is logged, as a line of JSON on standard output.
     pub access_log: bool,
-    /// How long a session may be idle before it is closed; the next command opens it.
+    /// How long a session may be idle before it is closed; the next command opens it again.
     pub idle: Duration,
 }
 
 /// The OpenID provider at which users log in.
 #[derive(Clone)]
 pub struct LoginSettings {
-    /// What the configuration says of it.
+    /// Its configuration.
     pub provider: OidcFile,
-    /// The secret of the client that this server is there.
+    /// The client secret of this server at the provider.
     pub secret: Option<String>,
 }
 
@@ -69,7 +69,7 @@ impl Settings {
     }
 }
 
-/// What sessions of one engine have in common.
+/// What all sessions of one engine have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     /// The folder that sessions work in.
@@ -78,26 +78,26 @@ pub(crate) struct Place {
     pub(crate) model: String,
     /// Name of the profile.
     pub(crate) profile: String,
-    /// Reasoning effort; as the server was started if left out.
+    /// Reasoning effort; the server's default if `None`.
     pub(crate) effort: Option<String>,
-    /// What the role of the user who began them allows.
+    /// What the role of the sessions' user allows.
     pub(crate) bounds: Bounds,
 }
 
-/// What the role of a user allows the user's sessions, beyond what the server does.
+/// The limits that a user's role adds to those of the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Bounds {
     pub(crate) up_to: Option<Mode>,
     /// Maximum cost of a turn: the bits of a float, in US dollars.
     max_cost: Option<u64>,
-    /// `PROVIDER/MODEL`, in which `*` stands for any characters; without any, all.
+    /// Allowed models as `PROVIDER/MODEL`, in which `*` stands for any characters; if empty, all.
     pub(crate) models: Arc<[String]>,
-    /// Tools leave alone what other sessions recorded, and the configuration of the server.
+    /// Whether tools are kept from the records of other sessions and the server's configuration.
     pub(crate) is_guarded: bool,
 }
 
 impl Place {
-    /// The engine of such sessions.
+    /// The request for the engine of such sessions.
     pub(crate) fn request(&self) -> EngineRequest {
         let Self { workspace, model, profile, effort, bounds } = self.clone();
         EngineRequest {
@@ -117,7 +117,7 @@ impl Place {
 impl Bounds {
     pub(crate) fn of(role: &Role) -> Self {
         let file = role.file();
-        // A wider mode would approve in place of the user.
+        // A wider mode would approve calls in place of the user.
         let without_approval = (!role.may(Permission::Approve)).then_some(Mode::Ask);
         let up_to = file.up_to.into_iter().chain(without_approval).min();
         let is_guarded = !role.may(Permission::Administer);
@@ -125,12 +125,12 @@ impl Bounds {
         Self { up_to, max_cost, models, is_guarded }
     }
 
-    /// For sessions of a user who was removed, or whose role is not configured.
+    /// Limits for sessions of a user who was removed, or whose role is not configured.
     pub(crate) fn of_unknown() -> Self {
         Self { up_to: Some(Mode::Ask), is_guarded: true, ..Self::default() }
     }
 
-    /// In US dollars.
+    /// Maximum cost of a turn, in US dollars.
     pub(crate) fn max_cost(&self) -> Option<f64> {
         self.max_cost.map(f64::from_bits)
     }

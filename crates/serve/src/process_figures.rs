@@ -1,4 +1,4 @@
-//! [`ProcessFigures`]: the metrics that every Prometheus client gives of its own process, by their usual names.
+//! [`ProcessFigures`]: the metrics of this process under the names that all Prometheus clients use.
 use prometheus_client::{
     collector::Collector,
     encoding::{DescriptorEncoder, EncodeMetric},
@@ -7,18 +7,18 @@ use prometheus_client::{
 use rustix::process::{Resource, getrlimit};
 use std::{fmt, fs, time::SystemTime};
 
-/// Parts of a second in which proc(5) counts, on every architecture of Linux.
+/// Clock ticks per second in proc(5), the same on every architecture of Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// Looks at this process on each request.
+/// Reads the values of this process at each scrape.
 #[derive(Debug)]
 pub(crate) struct ProcessFigures {
-    /// Seconds since 1970-01-01 UTC.
+    /// Start time, in seconds since 1970-01-01 UTC.
     begun: f64,
 }
 
 impl ProcessFigures {
-    /// Metrics of a process that has just begun.
+    /// Metrics of a process that starts at this moment.
     pub(crate) fn new() -> Self {
         Self { begun: SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs_f64() }
     }
@@ -47,7 +47,8 @@ impl Collector for ProcessFigures {
     }
 }
 
-/// proc(5): fields 14 and 15 of the line, which are the twelfth and thirteenth behind the name in parentheses.
+/// CPU time from proc(5): fields 14 and 15 of the line, which are the twelfth and thirteenth after the name in
+/// parentheses.
 fn cpu_seconds() -> Option<f64> {
     let line = fs::read_to_string("/proc/self/stat").ok()?;
     let (_, behind) = line.rsplit_once(')')?;

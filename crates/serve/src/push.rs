@@ -1,7 +1,7 @@
-//! [`Push`]: tells people who look elsewhere, on their devices, that a question waits or that something has ended (Web Push).
+//! [`Push`]: notifies users on their devices that a question waits or that a turn or job has ended (Web Push).
 //!
-//! It follows the news of all sessions. What is told waits for a moment, and is left out if it was answered meanwhile, so
-//! that people in front of the page are not disturbed.
+//! It follows the news of all sessions. A notification is delayed, and dropped if the question was answered meanwhile,
+//! so that users in front of the page are not disturbed.
 mod devices;
 mod fleet;
 mod message;
@@ -29,17 +29,17 @@ use std::{
 use tokio::{sync::broadcast::error::RecvError, task::spawn_blocking, time::sleep};
 use vapid::VapidKey;
 
-/// How long a question waits before devices are told of it, if the configuration does not say.
+/// How long a question waits before devices are notified, if the configuration does not say.
 const AFTER: Duration = Duration::from_secs(10);
-/// Before a message is tried again that a push service did not take, unless the service says when.
+/// Delays before a message that a push service did not accept is sent again, unless the service says when.
 const RETRY_DELAYS: [Duration; 4] =
     [Duration::from_secs(5), Duration::from_secs(30), Duration::from_secs(120), Duration::from_secs(600)];
-/// A push service that asks for more time gets this much.
+/// Maximum delay that a push service can ask for.
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(600);
-/// Devices of one person.
+/// Maximum number of devices of one user.
 const MAX_DEVICES: usize = 20;
 
-/// Notifies devices. All clones are one.
+/// Notifies devices. Clones share the same state.
 #[derive(Clone)]
 pub(crate) struct Push(Arc<Inner>);
 
@@ -48,23 +48,23 @@ struct Inner {
     devices: Devices,
     sender: Sender,
     key: Mutex<Option<Arc<VapidKey>>>,
-    /// Sessions that work, with their calls of which devices are or were told.
+    /// Working sessions, each with the calls of which devices were or will be notified.
     active: Mutex<HashMap<SessionId, HashSet<CallId>>>,
 }
 
-/// What is to be told.
+/// What a notification is about.
 #[derive(Clone, Debug)]
 enum Subject {
-    /// That this call waits.
+    /// This call waits for an answer.
     Call(CallId),
-    /// That the session rests.
+    /// The session has become idle.
     End,
 }
 
-/// What to do for a device now.
+/// The next step for a device.
 enum Step {
     Nothing,
-    /// Look again after this long.
+    /// Check again after this time.
     Wait(Duration),
     Send(Letter),
 }
@@ -85,7 +85,7 @@ impl Push {
         self.settings().off
     }
 
-    /// The public key that browsers subscribe with. Waits for files.
+    /// The public key with which browsers subscribe. Blocks on file access.
     pub(crate) fn public_key(&self) -> io::Result<String> {
         self.key().map(|key| key.public())
     }
@@ -100,13 +100,13 @@ impl Push {
         Ok(key)
     }
 
-    /// The devices of the person whom `hub` serves. Waits for files.
+    /// The devices of the user of `hub`. Blocks on file access.
     pub(crate) fn devices_of(&self, hub: &Hub) -> io::Result<Vec<Device>> {
         let all = self.0.devices.list()?;
         Ok(all.into_iter().filter(|device| device.is_of(hub) && device.view(hub).is_some()).collect())
     }
 
-    /// Adds a device of the person whom `hub` serves, or changes what it is told. Waits for files.
+    /// Adds a device of the user of `hub`, or changes its notification settings. Blocks on file access.
     pub(crate) fn add(
         &self,
         hub: &Hub,
@@ -133,7 +133,7 @@ impl Push {
         }
     }
 
-    /// Notifies the device `id` no more, if it belongs to the person whom `hub` serves. Waits for files.
+    /// Removes the device `id`, if it belongs to the user of `hub`. Blocks on file access.
     pub(crate) fn remove(&self, hub: &Hub, id: &str) -> io::Result<()> {
         self.0.devices.remove(|device| device.is_of(hub) && device.subscription.id() == id)
     }
@@ -171,7 +171,7 @@ impl Push {
         }
     }
 
-    /// The calls that wait and of which no device was told.
+    /// The waiting calls of which no device was notified.
     fn new_calls(&self, id: &SessionId) -> Vec<CallId> {
         let Some(session) = self.0.hub.live(id) else { return Vec::new() };
         let waiting = crate::api::watch::pending(&session.entries());
@@ -180,7 +180,7 @@ impl Push {
         waiting.into_iter().map(|(call, _)| call).filter(|call| told.insert(call.clone())).collect()
     }
 
-    /// Tells all devices of it, after a moment.
+    /// Notifies all devices, after a delay.
     fn tell(&self, session: SessionId, subject: Subject) {
         let push = self.clone();
         let after = self.settings().after.map_or(AFTER, Duration::from_secs);
@@ -196,7 +196,7 @@ impl Push {
         });
     }
 
-    /// The addresses of all devices, if there still is something to tell.
+    /// The endpoints of all devices, if there is still something to notify them of.
     fn begin(&self, id: &SessionId, about: &Subject) -> Vec<String> {
         let devices = self.0.devices.list().unwrap_or_else(|error| {
             tracing::error!(%error, "the list of devices cannot be read: none is notified");
@@ -206,7 +206,7 @@ impl Push {
             if !devices.is_empty() && self.goes_on(id) {
                 return Vec::new();
             }
-            // Several news may say that a session rests.
+            // Several news may say that a session is idle.
             if self.0.active.lock().remove(id).is_none() {
                 return Vec::new();
             }
@@ -217,13 +217,13 @@ impl Push {
         devices.iter().map(|device| device.endpoint().to_owned()).collect()
     }
 
-    /// Whether a session that rested works again, or is a job that has not ended.
+    /// Whether an idle session works again, or is a job that has not ended.
     fn goes_on(&self, id: &SessionId) -> bool {
         let job = self.entries(id).and_then(|entries| JobSummary::of(&entries, false));
         self.0.hub.state(id) != SessionState::Idle || job.is_some_and(|job| !job.status.is_over())
     }
 
-    /// What there is to tell at the moment.
+    /// The current notice; `None` if there is nothing to notify of.
     fn notice(&self, id: &SessionId, about: &Subject) -> Option<Notice> {
         let hub = &self.0.hub;
         let title = hub.home().summary(id.clone())?.title;
@@ -241,7 +241,7 @@ impl Push {
         hub.live(id).map_or_else(|| hub.home().peek(&id.0).ok(), |session| Some(session.entries()))
     }
 
-    /// Tells one device of it, unless it was answered meanwhile.
+    /// Notifies one device, unless the question was answered meanwhile.
     async fn deliver(&self, endpoint: String, session: SessionId, subject: Subject) {
         let mut delays = RETRY_DELAYS.into_iter();
         loop {
@@ -278,7 +278,7 @@ impl Push {
             .unwrap_or(Step::Nothing)
     }
 
-    /// `None` if there is nothing to tell this device.
+    /// The next step; `None` if the device is not to be notified.
     fn try_step(&self, endpoint: &str, id: &SessionId, about: &Subject) -> io::Result<Option<Step>> {
         let devices = self.0.devices.list()?;
         let Some(device) = devices.into_iter().find(|device| device.endpoint() == endpoint) else {

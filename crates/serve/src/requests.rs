@@ -1,9 +1,10 @@
-//! [`Requests`]: requests with an `Idempotency-Key`: a repeated one gets the same answer, and is carried out once.
+//! [`Requests`]: requests with an `Idempotency-Key`: a repeated request gets the same response, and is executed only
+//! once.
 //!
-//! A [`Store`] keeps each key with the request that it came with, the ID of what that request makes, and the answer.
-//! After a crash in between, the handler finds by [`Keyed`] what was done already: the session has that ID, the prompt
-//! is in the journal under the key's name, and what else was done in a session stands behind the position that was
-//! kept.
+//! A [`Store`] keeps each key with its request, the ID of what that request creates, and the response. After a crash in
+//! between, the handler of the repeated request finds out with [`Keyed`] what was done already: a created session has
+//! that ID, a prompt is in the journal under the key's name, and other changes to a session come after the stored
+//! position of its journal.
 mod files;
 mod rows;
 
@@ -30,36 +31,36 @@ use std::{convert::Infallible, fmt::Write, path::PathBuf, sync::Arc, time::Durat
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 
-/// The header of draft-ietf-httpapi-idempotency-key-header-07.
+/// The request header of draft-ietf-httpapi-idempotency-key-header-07.
 pub(crate) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// Says that an answer is one that was given before.
+/// Response header that marks a replayed response.
 const REPLAYED_HEADER: HeaderName = HeaderName::from_static("idempotent-replayed");
-/// Characters of a key.
+/// Maximum length of a key, in characters.
 const MAX_KEY_LENGTH: usize = 255;
 /// How long a key is kept.
 pub(crate) const KEY_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
-/// Pieces of a stream that wait for a client which reads slowly.
+/// Pieces of a streamed response that are buffered for a client that reads slowly.
 const STREAM_BUFFER_PIECES: usize = 64;
-/// How long requests with a key may take to keep their answers once the server stops.
+/// How long running requests with a key may take to store their responses once the server stops.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Entries of a session.
 type Entries = [Arc<Entry>];
 
-/// What a handler knows of the key of its request.
+/// What a handler knows about the key of its request.
 #[derive(Clone)]
 pub(crate) struct Keyed {
-    /// Hexadecimal digits that stand for the client and its key.
+    /// The name of the key: hexadecimal digits derived from the client and its key.
     pub(crate) name: String,
-    /// What the request makes gets this ID.
+    /// The ID of what the request creates.
     pub(crate) id: SessionId,
-    /// The request may have been done before, as far as a crash let it.
+    /// Whether an earlier attempt of the request may have been executed, in part if a crash cut it off.
     pub(crate) is_repeated: bool,
     keeper: Arc<Keeper>,
 }
 
 impl Keyed {
-    /// The entries before an earlier attempt of the request, and those since, if one was begun.
+    /// The entries before an earlier attempt of the request, and those since; `None` if no attempt had begun.
     pub(crate) fn earlier<'a>(&self, entries: &'a Entries) -> Option<(&'a Entries, &'a Entries)> {
         let Keeper::File(taken) = &*self.keeper else { return None };
         let next = taken.position()?;
@@ -67,16 +68,17 @@ impl Keyed {
     }
 }
 
-/// Keeps, before a request does anything in `session`, where its journal ends: what the request does shows from there on.
+/// Stores the current end of the journal of `session` before a request changes anything there: the request's entries
+/// come after this position.
 pub(crate) async fn begin(key: Option<&Keyed>, session: &Session) -> Answer<()> {
     match key.map(|key| &*key.keeper) {
         Some(Keeper::File(taken)) => taken.begin_at(haft_present::cursor::next(session)).await,
-        // A server of a fleet has no sessions of its own.
+        // A server of a fleet runs no sessions itself.
         Some(Keeper::Row(_)) | None => Ok(()),
     }
 }
 
-/// The key of a request, where it has one.
+/// The key of a request, if it has one.
 pub(crate) struct Key(pub(crate) Option<Keyed>);
 
 impl<S: Send + Sync> FromRequestParts<S> for Key {
@@ -87,7 +89,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Key {
     }
 }
 
-/// Answers requests with a key. All clones are one.
+/// Answers requests with a key. Clones share the same store.
 #[derive(Clone)]
 pub(crate) struct Requests(Arc<Inner>);
 
@@ -96,18 +98,18 @@ struct Inner {
     tasks: TaskTracker,
 }
 
-/// Where keys are kept.
+/// The storage of keys.
 enum Store {
     Files(Files),
     Fleet(Database),
 }
 
-/// What is known of a key.
+/// The state of a key.
 enum Found {
     /// The key belongs to another request.
     Other,
     Answered(RequestAnswer),
-    /// The request is to be done, and its answer kept.
+    /// The request is to be executed, and its response stored.
     Begun {
         id: SessionId,
         is_repeated: bool,
@@ -115,7 +117,7 @@ enum Found {
     },
 }
 
-/// Keeps the answer to a request. While there is one of [`Keeper::File`], no other request has the key.
+/// Stores the response to a request. While a [`Keeper::File`] exists, no other request can use the key.
 enum Keeper {
     File(files::Taken),
     Row(rows::Row),
@@ -131,8 +133,8 @@ impl Store {
 }
 
 impl Keeper {
-    /// Gives the answer that was kept first. After an error the same request is tried again: what others have done since is
-    /// not its own.
+    /// Stores a successful response; returns the one that was stored first. After an error, a repeated request is
+    /// executed again: the position is dropped, since entries after it may be those of others.
     async fn keep(&self, answer: RequestAnswer) -> Answer<RequestAnswer> {
         let is_done = (200..300).contains(&answer.status);
         match self {
@@ -145,12 +147,12 @@ impl Keeper {
 }
 
 impl Requests {
-    /// Keeps keys in `folder`.
+    /// Stores keys in `folder`.
     pub(crate) fn new(folder: PathBuf) -> Self {
         Self::of(Store::Files(Files::new(folder)))
     }
 
-    /// Keeps keys in the database of a fleet, for all its servers.
+    /// Stores keys in the database of a fleet, for all its servers.
     pub(crate) fn in_fleet(database: Database) -> Self {
         Self::of(Store::Fleet(database))
     }
@@ -159,13 +161,13 @@ impl Requests {
         Self(Arc::new(Inner { store, tasks: TaskTracker::new() }))
     }
 
-    /// Waits, with a limit, until all running requests have kept their answers.
+    /// Waits, with a timeout, until all running requests have stored their responses.
     pub(crate) async fn close(&self) {
         self.0.tasks.close();
         let _a_repeat_looks_what_was_done = tokio::time::timeout(SHUTDOWN_TIMEOUT, self.0.tasks.wait()).await;
     }
 
-    /// Does the request, also where its client leaves meanwhile, and keeps the answer.
+    /// Executes the request, even if its client disconnects meanwhile, and stores the response.
     async fn perform(&self, keeper: Arc<Keeper>, request: Request, next: Next) -> Answer<Response> {
         let (to, answered) = oneshot::channel();
         self.0.tasks.spawn(async move {
@@ -201,7 +203,7 @@ fn answer_of(head: &axum::http::response::Parts, body: &[u8]) -> RequestAnswer {
     RequestAnswer { status: head.status.as_u16(), kind: kind.to_owned(), body }
 }
 
-/// Answers a request with a key once; all others pass.
+/// Middleware that executes a request with a key once; all others pass.
 pub(crate) async fn once(State(requests): State<Requests>, request: Request, next: Next) -> Response {
     if request.method() != Method::POST || !request.headers().contains_key(KEY) {
         return next.run(request).await;
@@ -237,7 +239,7 @@ fn again(RequestAnswer { status, kind, body }: RequestAnswer) -> Response {
         .into_response()
 }
 
-/// Name of the request's file, made of the client's token and its key: two clients may choose the same key.
+/// Name of the request's file, derived from the client's token and its key: two clients may choose the same key.
 fn name(headers: &HeaderMap) -> Answer<String> {
     let mut keys = headers.get_all(KEY).iter();
     let key = keys.next().map(|key| key.as_bytes().trim_ascii()).unwrap_or_default();
@@ -252,7 +254,7 @@ fn name(headers: &HeaderMap) -> Answer<String> {
     Ok(digest(&[given(headers).unwrap_or_default(), key]))
 }
 
-/// Fingerprint of everything that makes a request another one. The spelling of JSON and the order of its members do not
+/// Fingerprint of everything that distinguishes requests. The whitespace of JSON and the order of its members do not
 /// count.
 fn fingerprint(head: &Parts, body: &[u8]) -> String {
     let read = serde_json::from_slice::<Value>(body).map(|mut value| {

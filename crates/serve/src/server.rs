@@ -1,4 +1,4 @@
-//! [`serve`] and [`listen`]: accept connections, and shut down.
+//! [`serve`] and [`listen`]: accept connections, and shut down the server.
 use crate::{
     access_log::AccessLog,
     audit::Audit,
@@ -37,27 +37,27 @@ use std::{
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// How long the head of a request may take, and how long a connection may say nothing between two.
+/// Timeout for the head of a request, and how long a connection may be idle between two requests.
 const HEAD: Duration = Duration::from_secs(15);
-/// Headers of a request.
+/// Maximum number of headers of a request.
 const MAX_HEADERS: usize = 64;
-/// Bytes of its head, and what is read ahead of a body.
+/// Maximum size of the head of a request, and of what is read ahead of a body, in bytes.
 const MAX_HEAD_BYTES: usize = 32 << 10;
-/// How long those who are connected may take to go once it stops.
+/// How long connections may take to close when the server stops.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
-/// Before the next one is let in where the system could not give a connection.
+/// Delay before the next connection is accepted after the system failed to accept one.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
-/// Open files that are asked for: each open session takes two, each client one.
+/// Limit of open files to request: each open session takes two, each client one.
 const FILES: u64 = 65_536;
 
 /// A server that listens, but does not accept connections yet.
 pub struct Listening(TcpListener);
 
 impl Listening {
-    /// Where.
+    /// The address of the socket.
     ///
     /// # Errors
-    /// Fails where the system does not say.
+    /// Fails if the system does not tell the address.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.0.local_addr()
     }
@@ -66,13 +66,13 @@ impl Listening {
 /// Listens at `address`.
 ///
 /// # Errors
-/// Fails where the system does not give that address.
+/// Fails if the system cannot bind this address.
 pub async fn listen(address: SocketAddr) -> io::Result<Listening> {
     TcpListener::bind(address).await.map(Listening)
 }
 
-/// Serves until `stop` is ready. Then turns are interrupted, so that they can be continued, jobs are left to be taken up
-/// again, and clients are told all that was recorded.
+/// Serves until `stop` completes. Then turns are interrupted so that they can be continued, jobs are left to be
+/// resumed, and clients get all recorded events.
 ///
 /// # Errors
 /// Fails if the system does not tell the address of the socket.
@@ -99,7 +99,7 @@ pub async fn serve(
     Ok(())
 }
 
-/// All routes of a server at `address`, with access control, as a tower service. It accepts no connections, works on no
+/// All routes of a server at `address`, with access control, as a tower service. It accepts no connections, runs no
 /// jobs, notifies no devices and closes no idle sessions: [`serve`] does.
 pub fn routes(settings: Settings, address: SocketAddr) -> Router {
     Service::new(settings, address).router
@@ -137,7 +137,7 @@ impl Service {
     }
 }
 
-/// The users who log in elsewhere, if the configuration names a provider.
+/// The logins at an OpenID provider, if the configuration names one.
 fn logins(
     login: Option<LoginSettings>,
     roles: BTreeMap<String, Role>,
@@ -152,17 +152,17 @@ fn logins(
     }
 }
 
-/// What a server of a fleet is made of.
+/// The parameters of a server of a fleet.
 pub struct FleetSettings {
     /// The fleet whose jobs are served.
     pub fleet: Fleet,
     /// The token for all sessions, sent as `Authorization: Bearer`.
     pub token: String,
-    /// Where people log in, if they do.
+    /// The OpenID provider for logins, if there is one.
     pub login: Option<LoginSettings>,
-    /// The roles that logins lead to, by name.
+    /// The roles of logins, by name.
     pub roles: BTreeMap<String, Role>,
-    /// Names under which clients reach the server, beside those of this machine.
+    /// Names under which clients reach the server, in addition to those of this machine.
     pub hosts: Vec<String>,
     /// Whether each request is logged, as a line of JSON on standard output.
     pub access_log: bool,
@@ -172,10 +172,10 @@ pub struct FleetSettings {
     pub key: Option<FleetKey>,
 }
 
-/// Serves the jobs of a fleet until `stop` is ready. Workers continue without it.
+/// Serves the jobs of a fleet until `stop` completes. Workers continue without the server.
 ///
 /// # Errors
-/// Fails where the system does not say where it listens.
+/// Fails if the system does not tell the address of the socket.
 pub async fn serve_fleet(
     listening: Listening,
     settings: FleetSettings,
@@ -205,7 +205,7 @@ pub async fn serve_fleet(
     Ok(())
 }
 
-/// Lets connections in.
+/// Accepts connections, and closes them.
 struct Doors {
     router: Router,
     figures: Arc<Figures>,
@@ -247,7 +247,7 @@ impl Doors {
         let (router, figures, closing) = (self.router.clone(), self.figures.clone(), self.closing.clone());
         self.open.spawn(async move {
             figures.connections.inc();
-            // A fault in one connection ends that one.
+            // A panic in one connection ends only that connection.
             let talked = AssertUnwindSafe(talk(stream, router, peer.clone(), closing)).catch_unwind().await;
             if talked.is_err() {
                 tracing::warn!("a connection ended with a fault in the program");
@@ -284,7 +284,7 @@ async fn talk(stream: TcpStream, router: Router, peer: Peer, closing: Cancellati
     let _it_has_left = connection.await;
 }
 
-/// A router and who asks it.
+/// A router, and the client whose requests it answers.
 #[derive(Clone)]
 struct Asked {
     router: Router,
@@ -307,7 +307,7 @@ impl tower_service::Service<hyper::Request<Incoming>> for Asked {
     }
 }
 
-/// A client that is not let in does not learn which routes there are.
+/// Removes the header `Allow` from a 401: an unauthorized client must not learn which routes exist.
 fn without_methods(mut response: axum::response::Response) -> axum::response::Response {
     if response.status() == StatusCode::UNAUTHORIZED {
         response.headers_mut().remove(ALLOW);
@@ -316,7 +316,7 @@ fn without_methods(mut response: axum::response::Response) -> axum::response::Re
 }
 
 /// Raises the limit of open files as far as the system allows, up to [`FILES`]. If that fails, clients get an error
-/// once there are too many.
+/// once too many files are open.
 fn allow_many_files() {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let wanted = maximum.map_or(FILES, |most| most.min(FILES));

@@ -1,16 +1,16 @@
-//! [`link`]: the lines of a session over a WebSocket, as both of its ends use it: see `docs/decisions/0021`.
+//! [`link`]: carries the lines of a session over a WebSocket, for both of its ends: see `docs/decisions/0021`.
 use bytes::Bytes;
 use futures::{Sink, SinkExt, Stream, StreamExt, future::ready};
 use haft_engine::Link;
 use std::{error::Error, io};
 use tokio_util::io::{CopyToBytes, SinkWriter, StreamReader};
 
-/// Names the protocol and its version. A client that asks for another one is refused before anything is sent.
+/// Name and version of the protocol. A client that asks for another one is refused before anything is sent.
 pub(crate) const PROTOCOL: &str = "haft-session.1";
-/// Bytes of a message: a whole line, with room for its head.
+/// Maximum size of a message in bytes: a whole line, with room for its head.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 32 << 20;
 
-/// The two directions of `socket`. `data` reads a message, if it carries any; `message` makes one.
+/// Splits `socket` into its two directions. `data` reads a message, if it carries any; `message` creates one.
 pub(crate) fn link<M, E>(
     socket: impl Stream<Item = Result<M, E>> + Sink<M, Error = E> + Send + 'static,
     data: fn(M) -> Option<Bytes>,

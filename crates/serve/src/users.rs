@@ -1,4 +1,4 @@
-//! [`Users`]: the users of the server, as the file in Haft's home has them at the moment, and their tokens.
+//! [`Users`]: the users of the server, as the file in Haft's home currently lists them, and their tokens.
 use haft_app::{
     config::serve::Permission,
     users::{self, Role},
@@ -13,7 +13,7 @@ use std::{
     time::Instant,
 };
 
-/// A user who asks.
+/// The user of a request.
 #[derive(Debug)]
 pub(crate) struct User {
     pub(crate) name: String,
@@ -22,7 +22,7 @@ pub(crate) struct User {
     pub(crate) token_sha256: Option<String>,
 }
 
-/// A user who was let in, and the token of the request.
+/// A user whose token is valid, and that token.
 #[derive(Clone, Debug)]
 pub(crate) struct SignedIn {
     pub(crate) user: Arc<User>,
@@ -30,7 +30,7 @@ pub(crate) struct SignedIn {
 }
 
 impl SignedIn {
-    /// For what the server does for a user without a request.
+    /// For actions of the server on behalf of a user without a request.
     pub(crate) fn without_request(user: Arc<User>) -> Self {
         let token_sha256 = user.token_sha256.clone().unwrap_or_default();
         Self { user, token_sha256 }
@@ -42,20 +42,20 @@ pub(crate) struct Users {
     home: PathBuf,
     roles: BTreeMap<String, Role>,
     read: Mutex<Read>,
-    /// Tokens of those who have logged in at an OpenID provider, by SHA-256, and until when each holds.
+    /// Tokens of users who logged in at an OpenID provider, by SHA-256, each with its expiry.
     logins: Mutex<HashMap<String, (Arc<User>, Instant)>>,
 }
 
-/// The number and the time of the file; `None` without one.
+/// Inode and modification time of the file; `None` without a file.
 type Version = Option<(u64, i64, i64)>;
 
-/// What the file held when it was read.
+/// The parsed file.
 #[derive(Default)]
 struct Read {
     version: Version,
     by_token: HashMap<String, Arc<User>>,
     by_name: HashMap<String, Arc<User>>,
-    /// Roles that users have and the configuration lacks, by token.
+    /// Roles of users that the configuration lacks, by token.
     missing_roles: HashMap<String, String>,
 }
 
@@ -71,7 +71,7 @@ impl Users {
         Some(SignedIn { user, token_sha256 })
     }
 
-    /// The role of the user whose token it is, where the configuration does not have that role.
+    /// The role of the user with this token, if the configuration lacks that role.
     pub(crate) fn missing_role(&self, token: &[u8]) -> Option<String> {
         self.with(|read| read.missing_roles.get(&users::hash_of(token)).cloned())
     }
@@ -85,7 +85,7 @@ impl Users {
         })
     }
 
-    /// Lets the user in by this token, until then.
+    /// Logs the user in: `token` is valid until `until`.
     pub(crate) fn log_in(&self, token: &[u8], user: User, until: Instant) {
         self.logins.lock().insert(users::hash_of(token), (Arc::new(user), until));
     }
@@ -95,7 +95,7 @@ impl Users {
         self.logins.lock().remove(&users::hash_of(token));
     }
 
-    /// Whether the token still lets the user in, in the same role.
+    /// Whether the token is still valid, with the same role.
     pub(crate) fn still_lets_in(&self, SignedIn { user, token_sha256 }: &SignedIn) -> bool {
         self.of_token(token_sha256).is_some_and(|now| now.name == user.name && now.role == user.role)
     }
@@ -105,17 +105,17 @@ impl Users {
         self.with(|read| read.by_name.get(name).cloned())
     }
 
-    /// Whether the user is still one, in the same role.
+    /// Whether the user still exists, with the same role.
     fn has(&self, user: &User) -> bool {
         self.named(&user.name).is_some_and(|known| known.role == user.role)
     }
 
-    /// Whether there is a file of users, also one that cannot be read.
+    /// Whether a file of users exists, even if it cannot be read.
     pub(crate) fn are_known(&self) -> bool {
         self.home.join(users::FILE).exists()
     }
 
-    /// Another one once the file is another one: it is only ever replaced.
+    /// The version of the file, which changes with every edit: the file is only ever replaced.
     pub(crate) fn version(&self) -> Version {
         let file = fs::metadata(self.home.join(users::FILE)).ok()?;
         Some((file.ino(), file.mtime(), file.mtime_nsec()))
@@ -130,7 +130,7 @@ impl Users {
         look(&read)
     }
 
-    /// A file that cannot be read lets no user in.
+    /// Reads the file. If that fails, no user is admitted.
     fn read(&self) -> Read {
         let listed = users::list(&self.home).unwrap_or_else(|error| {
             tracing::error!(error = %error.message, "no user is let in");
@@ -151,12 +151,12 @@ impl Users {
     }
 }
 
-/// The route that takes code in the body of a request, and changes nothing.
+/// The route that gets code in the body of a request, and changes nothing.
 pub(crate) const HIGHLIGHT: &str = "/v1/highlight";
 
-/// What a request needs. A route that is not named here is for those who may do everything.
+/// The permission for a request. A route that is not named here needs the right to administer.
 pub(crate) fn needed(method: &str, route: &str) -> Permission {
-    /// Paths below that of a session.
+    /// Paths below that of a session that need only the permission to view.
     const VIEWED: [&str; 9] =
         ["", "/events", "/timeline", "/asked", "/diff", "/calls", "/changes", "/export", "/outbox"];
     const PROMPTED: [&str; 10] = [

@@ -1,33 +1,33 @@
-//! [`Hidden`]: what a line would run and its tree does not tell: substitutions that the grammar takes for text, and text that a
-//! shell reads as code a second time.
+//! [`Hidden`]: commands of a line that its tree does not show: substitutions that the grammar parses as text, and text
+//! that a shell evaluates as code.
 use crate::nodes::{self, children, text, unescaped};
 use std::{borrow::Cow, ops::Range};
 use tree_sitter::Node;
 
-/// What was found on a way through the tree, from the first node to the last.
+/// The findings of a walk through the tree, from the first node to the last.
 pub(crate) struct Hidden<'a> {
     line: &'a str,
-    /// Substitutions that are no nodes, each with the text behind it.
+    /// Substitutions that are not nodes, each with the text after it.
     pub(crate) substitutions: Vec<Cow<'a, str>>,
     /// Whether a here-document, a comment or a word begins or ends elsewhere than the grammar says, or a variable gives
     /// Git other commands.
     is_misread: bool,
-    /// Whether the line has something that reads the value of a variable, or its name, as code.
+    /// Whether the line has a construct that evaluates the value or the name of a variable as code.
     evaluates: bool,
     /// How many substitutions the text of the line has without its quotes, and how many of them are nodes.
     written: usize,
     read: usize,
-    /// Whether the last letter, quotes aside, was `$`.
+    /// Whether the last character, ignoring quotes, was `$`.
     is_dollar: bool,
-    /// How many substitutions in backquotes were looked into.
+    /// Number of substitutions in backquotes that were parsed.
     backquotes: usize,
     /// How far the leaves cover the line, in bytes.
     done: usize,
-    /// Where the string ends that leaves are in; 0 behind a substitution in it.
+    /// The end of the string that contains the current leaves; 0 after a substitution in it.
     string_end: usize,
 }
 
-/// A line with more substitutions in backquotes is not understood: each is read once more.
+/// Maximum substitutions in backquotes, each of which is parsed again. A line with more counts as not parsed.
 const MAX_BACKQUOTES: usize = 64;
 
 impl<'a> Hidden<'a> {
@@ -46,7 +46,8 @@ impl<'a> Hidden<'a> {
         }
     }
 
-    /// Whether the tree tells everything. Text in quotes is code for what evaluates it: `x='a[$(b)]'; echo $((x))` runs `b`.
+    /// Whether the tree shows all commands. Quoted text is code for constructs that evaluate it: `x='a[$(b)]'; echo
+    /// $((x))` runs `b`.
     pub(crate) fn is_none(&self) -> bool {
         let is_code = self.evaluates && self.written > self.read;
         self.substitutions.is_empty() && !self.is_misread && !is_code
@@ -87,12 +88,12 @@ impl<'a> Hidden<'a> {
     fn between(&mut self, leaf: Node<'_>) {
         let gap = self.done..leaf.start_byte();
         let text = self.line.get(gap.clone()).unwrap_or_default();
-        // Behind such a blank the word goes on, which the grammar does not know everywhere.
+        // After an escaped blank the word continues, which the grammar does not handle everywhere.
         let is_escaped = text.replace("\\\n", "").contains('\\');
-        // Outside of a test these are words, behind which the line ends.
+        // Outside of a test these characters are words, after which the line ends.
         let before = self.line.get(..gap.start).unwrap_or_default();
         let is_continued = text.contains('\n') && ["==", "=~"].iter().any(|sign| before.ends_with(sign));
-        // A shell takes these for letters of a word, the grammar for blanks.
+        // A shell treats these as characters of a word, the grammar as blanks.
         let has_other_blank = |text: &str| text.contains(['\r', '\u{b}', '\u{c}']);
         let is_plain = || !openers(leaf, self.line).is_empty() && !is_quoted(leaf);
         // Lines of text in quotes are leaves of their own.
@@ -104,7 +105,7 @@ impl<'a> Hidden<'a> {
         self.text(gap, &IN_QUOTES);
     }
 
-    /// The line is over.
+    /// Ends the walk at the end of the line.
     pub(crate) fn end(&mut self) {
         self.text(self.done..self.line.len(), &IN_QUOTES);
     }
@@ -116,7 +117,7 @@ impl<'a> Hidden<'a> {
         self.say(text);
     }
 
-    /// Takes in what the line says, quotes aside.
+    /// Processes text of the line, ignoring quotes.
     fn say(&mut self, text: &str) {
         for letter in text.chars().filter(|letter| !matches!(letter, '\'' | '"' | '\\')) {
             self.written += usize::from(letter == '`' || (letter == '(' && self.is_dollar));
@@ -128,10 +129,10 @@ impl<'a> Hidden<'a> {
 /// Builtins that take the name of a variable, whose index they replace, or an expression.
 const EVALUATORS: [&str; 7] = ["getopts", "let", "mapfile", "read", "readarray", "test", "wait"];
 
-/// More letters than any of them has.
+/// Maximum characters of a name that is compared: more than any of these builtins has.
 const MAX_NAME: usize = 12;
 
-/// Whether a shell reads a value or a name in it as code.
+/// Whether a shell evaluates a value or a name in the node as code.
 fn evaluates(node: Node<'_>, line: &str) -> bool {
     match node.kind() {
         "arithmetic_expansion"
@@ -143,7 +144,7 @@ fn evaluates(node: Node<'_>, line: &str) -> bool {
         | "test_command"
         | "unset_command" => true,
         "compound_statement" => text(node, line).starts_with("(("),
-        // In a here-document an arithmetic expansion looks like this.
+        // In a here-document, the grammar parses an arithmetic expansion like this.
         "command_substitution" => text(node, line).starts_with("$(("),
         "variable_assignment" => text(node, line).starts_with("PS4"),
         "command_name" => {
@@ -158,17 +159,19 @@ fn evaluates(node: Node<'_>, line: &str) -> bool {
     }
 }
 
-/// The first letters of a node without its quotes. It may be as long as the line, and so may those within it.
+/// The first characters of a node without its quotes. Limited, because the node and nested nodes may be as long as the
+/// line.
 fn head(node: Node<'_>, line: &str) -> String {
     let letters = text(node, line).chars().filter(|letter| !matches!(letter, '\'' | '"' | '\\'));
     letters.take(MAX_NAME).collect()
 }
 
-/// What a substitution begins with; the first two of them also in double quotes and in a here-document.
+/// The beginnings of substitutions; the first two also apply in double quotes and in a here-document.
 const OPENERS: [&str; 4] = ["`", "$(", "<(", ">("];
 const IN_QUOTES: [&str; 2] = ["`", "$("];
 
-/// What a shell would replace in a node without children. A substitution that is a node begins with a token.
+/// The substitutions that a shell expands in a node without children. A substitution that is a node begins with a
+/// token.
 fn openers(leaf: Node<'_>, line: &str) -> &'static [&'static str] {
     match leaf.kind() {
         "raw_string" | "ansi_c_string" | "comment" => &[],
@@ -179,15 +182,15 @@ fn openers(leaf: Node<'_>, line: &str) -> &'static [&'static str] {
     }
 }
 
-/// Whether the word behind `<<` has quotes, so that a shell replaces nothing in the here-document.
+/// Whether the word after `<<` has quotes, so that a shell expands nothing in the here-document.
 fn is_quoted_document(body: Node<'_>, line: &str) -> bool {
     let above = std::iter::successors(Some(body), Node::parent).take(3);
     let mut starts = above.flat_map(children).filter(|child| child.kind() == "heredoc_start");
     starts.next().is_some_and(|start| text(start, line).contains(['\'', '"', '\\']))
 }
 
-/// Whether a here-document begins or ends at something else than its word alone. The grammar takes a line that only
-/// begins with the word for its end.
+/// Whether a here-document begins or ends at something other than exactly its word. The grammar treats a line that only
+/// begins with the word as the end.
 fn is_misread(node: Node<'_>, line: &str) -> bool {
     let before = || line.get(..node.start_byte()).and_then(|before| before.rsplit('\n').next());
     let behind = line.get(node.end_byte()..).unwrap_or_default();
@@ -201,7 +204,7 @@ fn is_misread(node: Node<'_>, line: &str) -> bool {
     }
 }
 
-/// Whether the leaf is a comment for the grammar alone: for a shell it begins in the middle of a word.
+/// Whether the leaf is a comment only for the grammar: for a shell it begins in the middle of a word.
 fn is_no_comment(leaf: Node<'_>, line: &str) -> bool {
     let before = line.get(..leaf.start_byte()).unwrap_or_default();
     let Some(last) = before.chars().next_back().filter(|_| leaf.kind() == "comment") else { return false };
@@ -215,7 +218,7 @@ fn is_quoted(leaf: Node<'_>) -> bool {
     matches!(leaf.kind(), "string_content" | "heredoc_body" | "heredoc_content")
 }
 
-/// Beginnings of the names of variables that decide what a command of Git is (git(1), git-config(1)).
+/// Prefixes of variables that define what a command of Git runs (git(1), git-config(1)).
 const GIT_VARIABLES: [&str; 2] = ["GIT_CONFIG", "GIT_EXEC_PATH"];
 
 /// Whether a word, without its quotes, begins with such a name.
@@ -246,7 +249,7 @@ fn substitution<'a>(text: &'a str, openers: &[&str]) -> Option<&'a str> {
     found.min().map(|at| &text[at..])
 }
 
-/// The commands in backquotes that have others in escaped ones.
+/// The command in backquotes, with nested escaped backquotes unescaped.
 fn in_backquotes(substitution: &str) -> Option<String> {
     let inner = substitution.strip_prefix('`')?;
     inner.contains("\\`").then(|| inner.strip_suffix('`').unwrap_or(inner).replace("\\`", "`"))

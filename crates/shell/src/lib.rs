@@ -1,7 +1,7 @@
-//! What a command line would run, by the grammar of bash, without running or guessing anything.
+//! [`Line`] and [`Runs`]: the commands that a command line would run, by the grammar of bash, without running anything.
 //!
-//! [`Line`] is the text there: programs with their words, redirections, pipes. [`Runs`] adds what those programs would
-//! run in turn: `env touch x`, `sh -c 'touch x'`, `find . -exec touch {} +`.
+//! [`Line`] has the commands in the text itself: programs with their words, redirections, pipes. [`Runs`] adds the
+//! commands that these programs run in turn: `env touch x`, `sh -c 'touch x'`, `find . -exec touch {} +`.
 mod hidden;
 mod line;
 mod nodes;

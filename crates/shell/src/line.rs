@@ -1,7 +1,7 @@
-//! A command line as a shell reads it: its programs and their words, its redirections and pipes, by the grammar of bash.
+//! [`Line`]: a command line parsed by the grammar of bash: its programs and their words, its redirections and pipes.
 //!
-//! Quotes are understood: the text in them is a word, not a command. What a shell would put in the place of a word
-//! (variables, substitutions, patterns) is not known; such a word stands as it is written.
+//! Quotes are parsed: quoted text is a word, not a command. The expansion of a word (variables, substitutions,
+//! patterns) is not known; such a word is kept as it is written.
 use crate::{
     hidden::Hidden,
     nodes::{children, text, unescaped},
@@ -16,37 +16,37 @@ use tree_sitter::{Node, ParseOptions, Parser, Tree};
 /// A word of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// Without its quotes.
+    /// The word without its quotes.
     pub text: String,
-    /// The text as a pattern: with a backslash before each sign that quotes keep a shell from reading: `~`, `*`, `?`,
-    /// `[`, `$`, `{`.
+    /// The text as a pattern: with a backslash before each special character that is quoted: `~`, `*`, `?`, `[`, `$`,
+    /// `{`.
     pub pattern: String,
-    /// Whether the shell puts nothing in the place of any part of it: `text` is the word that the program gets. A leading
-    /// `~/` is taken as it is written.
+    /// Whether the shell expands no part of it, so that the program gets `text`. A leading `~/` does not count as an
+    /// expansion.
     pub is_literal: bool,
 }
 
-/// Something in a command line that a shell would do.
+/// An action of a shell in a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// Runs a program: its name and arguments.
     Run(Vec<Word>),
-    /// Sends output into a file, not into what another handle leads to (`2>&1`).
+    /// Writes output to a file, not to another descriptor (`2>&1`).
     Write(Word),
     /// Gives a variable this value.
     Assign(Word),
-    /// Runs programs at once, each reading what the one before prints; their words.
+    /// Runs programs concurrently, each reading the output of the one before; their words.
     Pipe(Vec<Vec<Word>>),
-    /// Goes on before the program in front of it has ended: `&`.
+    /// Continues before the preceding program has ended: `&`.
     Background,
-    /// Gives a name to commands that run that name twice at once.
+    /// Defines a function that runs itself twice at the same time (a fork bomb).
     Bomb,
 }
 
-/// What a line would do.
+/// The actions of a line.
 #[derive(Debug, Default)]
 pub struct Line {
-    /// Effects at any depth, also in substitutions, groups, functions and bodies of loops.
+    /// Actions at any depth, also in substitutions, groups, functions and bodies of loops.
     pub deeds: Vec<Deed>,
     /// Whether the grammar covers all of the line, so that nothing is missing in `deeds`.
     pub is_whole: bool,
@@ -54,17 +54,18 @@ pub struct Line {
 
 /// No system starts a shell with a longer command line (`MAX_ARG_STRLEN`, execve(2)).
 const MAX_LINE_BYTES: usize = 128 << 10;
-/// A line that takes longer was written to keep a parser busy.
+/// Maximum time for parsing. A line that takes longer was written to attack the parser.
 const PARSE_TIMEOUT: Duration = Duration::from_secs(1);
-/// The parser calls itself for what a line opens and does not close. A shorter line fits any stack.
+/// Maximum bytes of a line that is parsed on the current stack. The parser recurses for unclosed constructs, and a
+/// shorter line fits on any stack.
 const SHALLOW_LINE_BYTES: usize = 2 << 10;
 const STACK_FOR_EACH_BYTE: usize = 256;
-/// Substitutions that the grammar does not cover are read in each other to this depth, and at most this many in a line.
+/// Maximum depth of nested substitutions that the grammar does not cover, and below it their maximum number in a line.
 const MAX_HIDDEN_DEPTH: usize = 2;
 const MAX_HIDDEN: usize = 16;
 
 impl Line {
-    /// Reads `line` by the grammar of bash. What cannot be understood is left out of [`Self::deeds`].
+    /// Reads `line` by the grammar of bash. Parts that cannot be parsed are left out of [`Self::deeds`].
     pub fn read(line: &str) -> Self {
         Self::read_hidden(line, MAX_HIDDEN_DEPTH)
     }
@@ -93,7 +94,7 @@ impl Line {
     }
 }
 
-/// Whether a word continues behind a line break, where the grammar sees two.
+/// Whether a word continues after a line break, where the grammar sees two words.
 fn has_broken_word(line: &str) -> bool {
     line.match_indices("\\\n").any(|(place, sign)| {
         let before = line[..place].chars().next_back();
@@ -115,7 +116,7 @@ fn parse(line: &str) -> Option<Tree> {
     parser.parse_with_options(&mut |from, _| bytes.get(from..).unwrap_or_default(), None, Some(options))
 }
 
-/// Returns what the line would do, and what the tree does not tell of that. Goes from node to node without calling itself: a
+/// Returns the actions of the line, and those that the tree does not show. Walks the tree without recursion, because a
 /// line may be nested as deeply as it is long.
 fn collect<'a>(tree: &Tree, line: &'a str) -> (Vec<Deed>, Hidden<'a>) {
     let (mut deeds, mut hidden, mut cursor) = (Vec::new(), Hidden::new(line), tree.walk());
@@ -172,7 +173,7 @@ fn inner(node: Node<'_>) -> Node<'_> {
     }
 }
 
-/// Name and arguments; none of what is not a simple command.
+/// The name and the arguments of a simple command; empty for other nodes.
 fn words(command: Node<'_>, line: &str) -> Vec<Word> {
     if command.kind() != "command" {
         return Vec::new();
@@ -215,11 +216,11 @@ fn is_bomb(function: Node<'_>, line: &str) -> bool {
     children(body).any(|part| part.kind() == "pipeline" && children(part).filter(is_itself).count() > 1)
 }
 
-/// What a word is without its quotes.
+/// Parses a word and removes its quotes.
 fn word(node: Node<'_>, line: &str) -> Word {
     let mut word = Word { text: String::new(), pattern: String::new(), is_literal: true };
     word.take(node, line);
-    // The program `[` is no pattern.
+    // The program `[` is not a pattern.
     if word.pattern == "[" {
         word = Word { text: "[".into(), pattern: "\\[".into(), is_literal: true };
     }
@@ -243,7 +244,7 @@ impl Word {
         }
     }
 
-    /// Text between double quotes, and what a shell would put there; some of it belongs to no child.
+    /// Adds text between double quotes and its expansions. Some of the text belongs to no child node.
     fn quoted(&mut self, node: Node<'_>, line: &str) {
         let begin = node.start_byte() + text(node, line).find('"').map_or(0, |at| at + 1);
         let end = node.end_byte() - usize::from(text(node, line).ends_with('"'));
@@ -257,7 +258,7 @@ impl Word {
         self.backslashed(line.get(done..end).unwrap_or_default());
     }
 
-    /// Whether a shell makes several words of it: `a{b,c}`. The parts of such a word are several nodes.
+    /// Whether a shell expands it to several words: `a{b,c}`. The parts of such a word are several nodes.
     fn is_list(&self) -> bool {
         let (mut letters, mut depth, mut before) = (self.pattern.chars(), 0usize, ' ');
         while let Some(letter) = letters.next() {
@@ -279,7 +280,7 @@ impl Word {
         self.pattern += text;
     }
 
-    /// What a shell puts something else in the place of.
+    /// Adds text that a shell expands.
     fn replaced(&mut self, text: &str) {
         self.is_literal = false;
         self.as_is(text);
@@ -295,7 +296,7 @@ impl Word {
         }
     }
 
-    /// Outside of quotes a backslash takes the next letter as it is, and a line break away.
+    /// Adds text outside of quotes, where a backslash quotes the next character, and removes a line break.
     fn bare(&mut self, text: &str) {
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('\\') {
@@ -316,7 +317,7 @@ impl Word {
         self.as_is(text);
     }
 
-    /// In double quotes a backslash means that for few letters only.
+    /// Adds text in double quotes, where a backslash quotes only a few characters.
     fn backslashed(&mut self, text: &str) {
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('\\') {

@@ -1,4 +1,4 @@
-//! [`children`], [`text`] and [`unescaped`]: the parts of a parsed line, and what they stand for.
+//! [`children`], [`text`] and [`unescaped`]: the children and the text of nodes in a parsed line.
 use tree_sitter::Node;
 
 pub(crate) fn children<'a>(node: Node<'a>) -> impl Iterator<Item = Node<'a>> {

@@ -1,4 +1,4 @@
-//! Programs that run others, and how they are given them.
+//! [`unwrapped`]: programs that run other programs, and how their arguments name these.
 use crate::Word;
 
 /// Programs that run another one, and their options that take a value.
@@ -43,7 +43,7 @@ const WRAPPERS: [(&str, &[&str]); 38] = [
     ("pkexec", &["--user"]),
 ];
 
-/// What these take before the program: how long, where, which.
+/// Wrappers that have an argument of their own before the program, such as a duration or a folder.
 const POSITIONAL: [&str; 6] = ["timeout", "chroot", "flock", "taskset", "chrt", "setarch"];
 
 /// Programs that run another one somewhere among their arguments.
@@ -97,7 +97,7 @@ const RUNNERS: [&str; 47] = [
     "yarn",
 ];
 
-/// Whether some words among the arguments of `program` may be a program and what it is given.
+/// Whether the arguments of `program` may contain another program and its arguments.
 pub(crate) fn is_runner(program: &Word) -> bool {
     RUNNERS.contains(&name(program)) || is_wrapper(program)
 }
@@ -107,7 +107,7 @@ pub(crate) fn is_wrapper(program: &Word) -> bool {
     WRAPPERS.iter().any(|(wrapper, _)| *wrapper == name(program))
 }
 
-/// The program that is run in the end, and what it is given.
+/// The program that is finally run, with its arguments.
 pub fn unwrapped(words: &[Word]) -> &[Word] {
     let mut rest = words;
     while let Some((first, after)) = rest.split_first() {
@@ -145,7 +145,7 @@ pub fn is_shell(program: &Word) -> bool {
     SHELLS.contains(&name(program))
 }
 
-/// Programs of other languages, and the options behind which code stands.
+/// Interpreters of other languages, and the options whose value is code.
 const INTERPRETERS: [(&str, &[char], &[&str]); 24] = [
     ("python", &['c'], &[]),
     ("ipython", &['c'], &[]),
@@ -173,7 +173,7 @@ const INTERPRETERS: [(&str, &[char], &[&str]); 24] = [
     ("tcsh", &['c'], &[]),
 ];
 
-/// Whether `program` runs code of a language that is not a shell's.
+/// Whether `program` runs code of a language other than a shell's.
 pub fn is_interpreter(program: &Word) -> bool {
     interpreter(program).is_some()
 }
@@ -183,7 +183,7 @@ fn interpreter(program: &Word) -> Option<(&'static [char], &'static [&'static st
     INTERPRETERS.iter().find(|(known, ..)| *known == name).map(|(_, flags, options)| (*flags, *options))
 }
 
-/// Whether an interpreter is given code that is in the line, or comes from its input.
+/// Whether an interpreter runs code from the line or from its input.
 pub(crate) fn runs_inline_code(program: &Word, arguments: &[Word]) -> bool {
     let Some((flags, options)) = interpreter(program) else { return false };
     let is_code = |word: &Word| {
@@ -194,7 +194,7 @@ pub(crate) fn runs_inline_code(program: &Word, arguments: &[Word]) -> bool {
                 text.strip_prefix(option).is_some_and(|rest| matches!(rest.chars().next(), None | Some('=')))
             })
     };
-    // The text behind the script belongs to the script.
+    // Arguments after the script belong to the script.
     let is_value = |place: usize| {
         place > 0 && matches!(arguments[place - 1].text.as_str(), "-W" | "-X") && is_python(program)
     };
@@ -225,7 +225,8 @@ pub(crate) fn only_tells(arguments: &[Word]) -> bool {
     arguments.len() == 1 && arguments.iter().all(tells)
 }
 
-/// A file that stands for what a program reads from another one, whichever way its path leads there.
+/// Whether `word` names input from another program as a file: standard input or a descriptor, by any path, or a process
+/// substitution.
 pub(crate) fn is_input(word: &Word) -> bool {
     let parts: Vec<&str> = word.text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     let is_below = |above: &[&str]| word.text.starts_with('/') && parts.starts_with(above);
@@ -238,8 +239,8 @@ pub fn name(word: &Word) -> &str {
     word.text.rsplit('/').next().unwrap_or_default()
 }
 
-/// The words of a call of git without the options before its verb, and with the verb of a program such as `git-push`;
-/// `None` if nothing is to be left out.
+/// Normalizes a git command: removes the options before the verb, and turns a program such as `git-push` into its verb;
+/// `None` if nothing changes.
 pub(crate) fn plain_git(words: &[Word]) -> Option<Vec<Word>> {
     // Options whose value is a word of its own, of all versions up to 2.51.
     const VALUED: [&str; 9] = [

@@ -1,10 +1,10 @@
-//! Programs that change nothing.
+//! [`only_reads`]: recognizes programs that change no files.
 use crate::{
     Word,
     programs::{is_flag, is_shell, name},
 };
 
-/// Whatever they are given, these change no file.
+/// Programs that change no file, whatever their arguments.
 const READERS: [&str; 74] = [
     ":",
     "[",
@@ -92,7 +92,7 @@ const CAREFUL: [(&str, &[&str]); 6] = [
     ("tree", &["-o"]),
 ];
 
-/// What git shows without looking whether files have changed, which it would write down.
+/// Git commands that print something without refreshing the index, which would write it.
 const GIT: [&str; 14] = [
     "blame",
     "cat-file",
@@ -157,7 +157,7 @@ pub(crate) fn is_long(word: &Word, option: &str) -> bool {
     name == option || (name.len() > 2 && name.starts_with("--") && option.starts_with(name))
 }
 
-/// Whether a shell may put an option in the place of `word`.
+/// Whether a shell may expand `word` to an option.
 fn begins_unknown(word: &Word) -> bool {
     word.pattern.starts_with(['-', '$', '`', '*', '?', '[', '{', '<', '~'])
 }

@@ -1,4 +1,4 @@
-//! The commands that a line runs, those inside others too, as far as its text tells.
+//! [`Runs`]: the commands that a line runs, including nested ones, as far as its text shows them.
 use crate::{
     Deed, Line, Word,
     hidden::is_git_variable,
@@ -10,13 +10,13 @@ use crate::{
 };
 use std::collections::VecDeque;
 
-/// Lines in lines in lines … are read so far.
+/// Maximum depth of nested lines (`sh -c '…'`) that are read.
 const MAX_DEPTH: usize = 5;
-/// More commands, or more words behind a program that runs another, are not told apart.
+/// Maximum commands, and words after a program that runs another one, that are distinguished.
 const MAX_RUNS: usize = 20_000;
 const MAX_WORDS: usize = 256;
 
-/// A simple command. A word that a shell replaces may be anything.
+/// A simple command. A word that a shell expands may become anything.
 #[derive(Clone, Debug)]
 pub struct Command {
     words: Vec<Word>,
@@ -24,19 +24,19 @@ pub struct Command {
     has_more: bool,
 }
 
-/// What a line would run.
+/// The commands that a line would run.
 #[derive(Debug, Default)]
 pub struct Runs {
-    /// Simple commands at any depth, and those that other programs are given to run.
+    /// Simple commands at any depth, and commands that other programs run.
     pub commands: Vec<Command>,
     /// Arguments in which a program might find something to run.
     pub texts: Vec<String>,
-    /// Whether nothing else can run but scripts and programs that are in files. If the line is not understood, names
-    /// its program by a variable, or holds code of another language, anything can.
+    /// Whether only these commands can run, apart from scripts and programs in files. `false` if the line cannot be
+    /// parsed, names its program by a variable, or contains code of another language.
     pub is_whole: bool,
-    /// Whether it goes to another folder.
+    /// Whether the line changes its folder.
     pub moves: bool,
-    /// Whether it writes nothing into files, and runs nothing but programs that are known to change none.
+    /// Whether the line writes no files and runs only programs that are known to change none.
     pub only_reads: bool,
 }
 
@@ -60,7 +60,7 @@ impl Command {
         more || own.all(|word| !word.is_literal)
     }
 
-    /// Whether it begins with `words`, and a shell replaces none of these. The program may be named with its folder.
+    /// Whether it begins with `words`, and a shell expands none of these. The program may be named with its folder.
     pub fn begins_with(&self, words: &[&str]) -> bool {
         let is_it = |(place, (expected, own)): (usize, (&&str, &Word))| {
             own.is_literal && (own.text == **expected || place == 0 && name(own) == *expected)
@@ -68,7 +68,7 @@ impl Command {
         self.words.len() >= words.len() && words.iter().zip(&self.words).enumerate().all(is_it)
     }
 
-    /// Returns its words; `None` if a shell replaces some of them.
+    /// Returns its words; `None` if a shell expands some of them.
     pub fn literal(&self) -> Option<String> {
         let is_known = !self.has_more && self.words.iter().all(|word| word.is_literal);
         let words = self.words.iter().map(|word| word.text.as_str());
@@ -76,8 +76,8 @@ impl Command {
     }
 }
 
-/// Whether a shell may put `expected`, or several words that begin with it, in the place of `word`: the text before the
-/// first sign that it reads stays.
+/// Whether a shell may expand `word` to `expected`, or to several words that begin with it. The text before the first
+/// special character stays unchanged.
 fn may_become(word: &Word, expected: &str) -> bool {
     let mut before = String::new();
     let mut letters = word.pattern.chars();
@@ -92,7 +92,7 @@ fn may_become(word: &Word, expected: &str) -> bool {
 }
 
 impl Runs {
-    /// Reads `line`, and what the programs in it are given to run.
+    /// Parses `line`, and the commands that its programs run.
     pub fn of(line: &str) -> Self {
         let mut runs = Self { is_whole: true, only_reads: true, ..Self::default() };
         let mut lines = VecDeque::from([(line.to_owned(), 0)]);
@@ -113,7 +113,7 @@ impl Runs {
                             ["/dev/null", "/dev/stdout", "/dev/stderr"].contains(&file.text.as_str());
                         runs.only_reads &= is_shown;
                     }
-                    // Programs run the values of some variables.
+                    // Some programs run the values of variables.
                     Deed::Assign(value) => {
                         runs.is_whole &= !is_input(&value);
                         runs.texts.push(value.text);
@@ -126,7 +126,7 @@ impl Runs {
         runs
     }
 
-    /// Whether some argument speaks of `words`, one behind the other.
+    /// Whether `text` contains `words`, one after the other.
     pub fn mentions(text: &str, words: &[&str]) -> bool {
         let is_part = |c: char| c.is_alphanumeric() || "_./-".contains(c);
         let parts: Vec<&str> = text.split(|c| !is_part(c)).filter(|part| !part.is_empty()).collect();
@@ -137,7 +137,7 @@ impl Runs {
         })
     }
 
-    /// Adds a command and those it is given to run. Returns the lines that it would have a shell run.
+    /// Adds a command and the commands that it runs. Returns the lines that it passes to a shell.
     fn take(&mut self, words: Vec<Word>) -> Vec<String> {
         let Some(first) = words.first() else { return Vec::new() };
         if !is_runner(first) {
@@ -174,7 +174,7 @@ impl Runs {
         lines
     }
 
-    /// Adds one command, without those among its arguments. Returns the lines that it would have a shell run.
+    /// Adds one command, without the commands in its arguments. Returns the lines that it passes to a shell.
     fn add(&mut self, words: Vec<Word>, has_more: bool) -> Vec<String> {
         let Some((program, arguments)) = words.split_first() else { return Vec::new() };
         let mut lines = Vec::new();
@@ -217,7 +217,7 @@ impl Runs {
             _ if is_shell(program) => self.take_shell(arguments, has_more, &mut lines),
             _ if reads_commands(program, arguments, has_more) => self.is_whole = false,
             "printf" if arguments.iter().any(|word| is_git_variable(&word.text)) => self.is_whole = false,
-            // These show or look for text, and run nothing.
+            // These print or search text, and run nothing.
             "echo" | "printf" | "grep" | "egrep" | "fgrep" | "ag" | "test" | "[" | "gh" | "jq" => {}
             _ if is_awk(program) => {}
             _ => self.tell(arguments),
@@ -227,7 +227,7 @@ impl Runs {
         lines
     }
 
-    /// A program might find something to run in these.
+    /// Adds arguments in which a program might find something to run.
     fn tell(&mut self, arguments: &[Word]) {
         let texts = arguments.iter().map(|word| &word.text).filter(|text| !is_name(text));
         self.texts.extend(texts.cloned());
@@ -289,7 +289,7 @@ impl Runs {
                 ["-x", "-O", "-u", "ext::"].into_iter().find_map(|begin| word.text.strip_prefix(begin));
             lines.extend(short.map(str::to_owned));
         }
-        // What a new name stands for is not told by its use.
+        // An alias hides the command that it stands for.
         let renames = |word: &Word| word.text.starts_with("alias.") || word.text.starts_with("--config-env");
         self.is_whole &= !arguments.iter().any(renames);
         let run = arguments.iter().position(|word| matches!(word.text.as_str(), "run" | "foreach"));
@@ -304,8 +304,7 @@ impl Runs {
     }
 }
 
-/// Whether a program runs what it reads from elsewhere or what is written in another language, or gives a program another
-/// name.
+/// Whether a program runs commands from its input or code of another language, or gives a program another name.
 fn reads_commands(program: &Word, arguments: &[Word], has_more: bool) -> bool {
     match name(program) {
         "at" | "batch" | "crontab" | "ed" | "enable" | "ex" | "hash" | "red" => true,
@@ -324,7 +323,7 @@ fn reads_commands(program: &Word, arguments: &[Word], has_more: bool) -> bool {
     }
 }
 
-/// Options behind which these programs are given another one.
+/// Options of programs whose value is another program to run.
 const PROGRAM_OPTIONS: [(&str, &[&str]); 6] = [
     ("rg", &["--pre", "--hostname-bin"]),
     ("rsync", &["-e", "--rsh", "--rsync-path"]),
@@ -347,7 +346,7 @@ const PROGRAM_OPTIONS: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// The lines that a program of [`PROGRAM_OPTIONS`] is given: the text behind such an option.
+/// The lines that a program of [`PROGRAM_OPTIONS`] runs: the values of such options.
 fn given_programs(program: &Word, arguments: &[Word]) -> Vec<String> {
     let known = PROGRAM_OPTIONS.iter().find(|(known, _)| *known == name(program));
     let options = known.map_or(&[][..], |(_, options)| options);
@@ -381,8 +380,8 @@ fn joined(arguments: &[Word]) -> Vec<String> {
     each.chain([texts.join(" ")]).collect()
 }
 
-/// The line that begins behind the option `letter`, in the same word or the next one; or behind `env --split-string`, of
-/// which the beginning is enough.
+/// The line after the option `letter`, in the same word or the next one, or after `env --split-string`, which may be
+/// abbreviated.
 fn behind_option(arguments: &[Word], letter: char) -> Option<String> {
     let split = |text: &str| {
         let (option, value) = text.split_once('=').unwrap_or((text, ""));
@@ -399,7 +398,7 @@ fn behind_option(arguments: &[Word], letter: char) -> Option<String> {
     Some([value].into_iter().chain(rest).collect::<Vec<_>>().join(" "))
 }
 
-/// What `xargs` puts its input in the place of.
+/// The placeholder that `xargs` replaces by its input.
 fn placeholder(arguments: &[Word]) -> Option<String> {
     arguments.iter().enumerate().find_map(|(place, word)| match word.text.as_str() {
         "-I" => arguments.get(place + 1).map(|next| next.text.clone()),
@@ -418,7 +417,7 @@ fn is_name(text: &str) -> bool {
     text.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c))
 }
 
-/// `name=value` is the value; a `!` before it has git run it.
+/// The value in `name=value`, without a leading `!`, with which git runs it.
 fn assigned(text: &str) -> String {
     let value = match text.split_once('=') {
         Some((name, value)) if !name.contains(char::is_whitespace) => value,

@@ -1,8 +1,8 @@
-//! [`Access`]: folders in which their owner may not write, opened for as long as files are put in place there.
+//! [`Access`]: makes folders writable in which their owner may not write, for as long as files are settled there.
 //!
-//! An owner may give a folder any mode, and a command does so: what it changed in such a folder is settled and undone, too.
-//! The mode comes back at the end, unless a change says another one. A mode is changed only after a note on disk names it, so
-//! that the next settling of the session gives back what a killed process had opened. As root, nothing is opened.
+//! A command may set any mode on a folder; its changes in such a folder must be settled and undone, too. The mode is
+//! restored at the end, unless a change sets another one. A mode is changed only after a note on disk contains it, so
+//! that the next settling of the session can restore it if the process is killed. As root, no mode is changed.
 use crate::{
     blobs::Blobs,
     place::{Lookup, OWNER, OWNER_READS, Place},
@@ -26,9 +26,9 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
-/// Permission that an owner needs to reach what is in a folder.
+/// Permission that an owner needs to access the contents of a folder.
 const PASS: u32 = 0o100;
-/// Permission that an owner needs to make, rename or remove something in a folder.
+/// Permission that an owner needs to create, rename or remove something in a folder.
 pub(crate) const CHANGE: u32 = 0o300;
 
 /// The bit that gives the files of a folder its group.
@@ -38,7 +38,7 @@ const SET_GROUP: u32 = 0o2000;
 #[derive(Default)]
 pub(crate) struct Access {
     shut: Mutex<Vec<Shut>>,
-    /// Names them for as long as they are open.
+    /// The note with these folders, which exists as long as they are open.
     note: Option<NamedTempFile>,
 }
 
@@ -51,8 +51,8 @@ struct Shut {
 }
 
 impl Access {
-    /// Opens the folders of `workspace` and beyond in which `changes` are to be compared or made. A folder of another user
-    /// stays as it is.
+    /// Opens the folders, in `workspace` and outside, in which `changes` are compared or made. A folder of another user
+    /// stays unchanged.
     pub(crate) fn open(blobs: &Blobs, workspace: &Path, changes: &[Change]) -> io::Result<Self> {
         let paths = changes.iter().map(|change| {
             (workspace.join(&change.path), if change.before == change.after { PASS } else { CHANGE })
@@ -72,7 +72,7 @@ impl Access {
             return Ok(access);
         }
         let paths: Vec<(PathBuf, u32)> = paths.collect();
-        // What is below a folder is found once that is open.
+        // Repeated, because the contents of a folder can be found only after it was opened.
         loop {
             let found = Search::new(workspace).all(&paths);
             let known: HashSet<PathBuf> = access.shut.lock().iter().map(|shut| shut.path.clone()).collect();
@@ -107,7 +107,7 @@ impl Access {
         self.shut.lock().iter().find(|shut| shut.inode == found.st_ino).map(|shut| shut.mode)
     }
 
-    /// What mode a folder is to have when all is done. Until then its owner has all permissions in it.
+    /// Sets the final mode of a folder. Until [`Self::close`], its owner has all permissions in it.
     pub(crate) fn finally(&self, path: PathBuf, found: &Stat, mode: u32) {
         let mut shut = self.shut.lock();
         shut.retain(|shut| shut.inode != found.st_ino);
@@ -116,7 +116,7 @@ impl Access {
         }
     }
 
-    /// Gives back all modes.
+    /// Restores all modes.
     pub(crate) fn close(mut self) -> io::Result<()> {
         self.give_back()
     }
@@ -143,12 +143,12 @@ impl Shut {
         FileType::from_raw_mode(self.mode).is_file()
     }
 
-    /// Folders are opened; files only for the moment in which they are read, and not from here.
+    /// The mode of the opened folder. The mode of a file is not changed here, but only while it is read.
     fn opened(&self) -> u32 {
         self.mode | if self.is_file() { 0 } else { OWNER }
     }
 
-    /// Sets the mode of the folder, unless something else is at its path by now, or its mode is not `from`.
+    /// Sets the mode of the folder, unless its path leads to something else by now, or its mode is not `from`.
     fn set(&self, from: Option<u32>, to: fn(&Self) -> u32) -> io::Result<()> {
         let Lookup::Open(place) = Place::find(&self.path)? else { return Ok(()) };
         let found = place.stat(&place.name).filter(|found| found.st_ino == self.inode);
@@ -164,12 +164,13 @@ impl Shut {
     }
 }
 
-/// The kernel takes the group bit from a folder whose owner is not in its group, as soon as they change its mode.
+/// Compares modes. The kernel clears the setgid bit of a folder when its owner, who is not in its group, changes the
+/// mode.
 fn is_mode(found: u32, expected: u32) -> bool {
     found & !SET_GROUP == expected & !SET_GROUP
 }
 
-/// Closes the lowest folders first: what is in a folder cannot be reached once that is closed.
+/// Restores modes of children first, because the contents of a closed folder are not accessible.
 fn close_all(mut all: Vec<Shut>) -> io::Result<()> {
     all.sort_by(|one, other| other.path.cmp(&one.path));
     let mut closed = Ok(());
@@ -181,7 +182,7 @@ fn close_all(mut all: Vec<Shut>) -> io::Result<()> {
     closed
 }
 
-/// Looks for folders that are to be opened, each once.
+/// Finds the folders to open, each once.
 struct Search<'a> {
     workspace: &'a Path,
     seen: HashMap<PathBuf, Option<Shut>>,
@@ -202,8 +203,7 @@ impl<'a> Search<'a> {
         self.found
     }
 
-    /// The folders above `path`, down to the last one that is there; and what is at `path`, if it is a file that cannot
-    /// be read.
+    /// Checks the existing folders above `path`, and `path` itself if it is a file that cannot be read.
     fn one(&mut self, path: &Path, needed: u32) {
         let is_within = path.starts_with(self.workspace);
         let folders = path.ancestors().skip(1);
@@ -243,20 +243,20 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Whether the mode of a folder keeps its owner from changing anything in it.
+/// Whether the mode of a folder prevents its owner from changing anything in it.
 pub(crate) fn is_shut(folder: &Path) -> bool {
     !geteuid().is_root() && look_at(folder).is_some_and(|found| found.mode & CHANGE != CHANGE)
 }
 
-/// Looks at a path; `None` if that fails. What belongs to another user counts as open for its owner: this process cannot
-/// open it.
+/// Reads the mode of a path; `None` if that fails. A folder of another user counts as open, because this process cannot
+/// change its mode.
 fn look_at(path: &Path) -> Option<Shut> {
     let found = fs::symlink_metadata(path).ok()?;
     let mode = if found.uid() == geteuid().as_raw() { found.mode() } else { found.mode() | OWNER };
     Some(Shut { path: path.to_owned(), inode: found.ino(), mode })
 }
 
-/// A file of its own in a folder beside the contents, locked for as long as it is open.
+/// Creates a note in a folder beside the contents, locked for as long as it is open.
 fn new_note(blobs: &Blobs) -> io::Result<NamedTempFile> {
     let folder = blobs.folder().map(|_| blobs.notes())?;
     match fs::create_dir(&folder) {
@@ -266,7 +266,7 @@ fn new_note(blobs: &Blobs) -> io::Result<NamedTempFile> {
     loop {
         let note = NamedTempFile::new_in(&folder)?;
         let is_ours = !matches!(note.as_file().try_lock(), Err(TryLockError::WouldBlock));
-        // Another process may have taken it for one that was left, and removed it, between these calls.
+        // Between these calls, another process may have removed the note as a left-over.
         if is_ours && is_at(note.path(), note.as_file())? {
             File::open(&folder)?.sync_all()?;
             return Ok(note);
@@ -274,13 +274,13 @@ fn new_note(blobs: &Blobs) -> io::Result<NamedTempFile> {
     }
 }
 
-/// Whether a note still is there.
+/// Whether the open note is still at `path`.
 fn is_at(path: &Path, note: &File) -> io::Result<bool> {
     let inode = note.metadata()?.ino();
     Ok(fs::symlink_metadata(path).is_ok_and(|found| found.ino() == inode))
 }
 
-/// Gives back the modes of what killed processes had opened. A note of what cannot be given back stays.
+/// Restores the modes of folders that killed processes had opened. A note whose modes cannot be restored stays.
 fn restore_left(blobs: &Blobs) -> io::Result<()> {
     let folder = match fs::read_dir(blobs.notes()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -308,7 +308,7 @@ fn restore_left(blobs: &Blobs) -> io::Result<()> {
     Ok(())
 }
 
-/// A line of a note. A line that was cut off names nothing that was opened.
+/// Parses a line of a note. An incomplete line was not synced, so its folder was not opened.
 fn named(line: &[u8]) -> Option<Shut> {
     let mut parts = line.splitn(3, |byte| *byte == b' ');
     let mut next = || parts.next().and_then(|part| std::str::from_utf8(part).ok());

@@ -1,4 +1,5 @@
-//! What a file has beside its content and its mode: read, set, and carried over to the one that takes its place.
+//! [`of`], [`set`] and [`carry_over`]: read and set the owner and the extended attributes of a file, and carry them
+//! over to its replacement.
 use haft_core::Attributes;
 use rustix::{
     fs::{
@@ -19,7 +20,7 @@ pub(crate) fn at(path: &Path) -> Option<Attributes> {
     recorded(names(|list| llistxattr(path, list)), |name, value| lgetxattr(path, name, value))
 }
 
-/// Gives `to`, which is new, those that `from` has.
+/// Copies the attributes of `from` to the new file `to`.
 pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     for (name, value) in at(from).into_iter().flatten() {
         lsetxattr(to, &*name, &decoded(&name, &value)?, XattrFlags::empty())?;
@@ -27,7 +28,8 @@ pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives `file` these, and no others of the kind. Set its mode afterwards: an access list sets it as well.
+/// Sets these attributes of `file`, and removes other recorded ones. Set its mode afterwards, because an access list
+/// changes the mode.
 pub(crate) fn set(file: &File, attributes: &Attributes) -> io::Result<()> {
     for name in names(|list| flistxattr(file, list))? {
         if is_recorded(&name) && !attributes.contains_key(&name) {
@@ -44,8 +46,9 @@ pub(crate) fn set(file: &File, attributes: &Attributes) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives `new` the owner and the extended attributes of `old`, access control lists among them; in place of those that its
-/// owner sets `recorded`, where that is known. Set its mode afterwards: a change of owner takes bits away from it.
+/// Sets the owner and the extended attributes of `new` to those of `old`, including access control lists. If `recorded`
+/// is known, it replaces the attributes that the owner sets. Set the mode afterwards, because a change of the owner
+/// clears bits of it.
 pub(crate) fn carry_over(old: &File, new: &File, recorded: Option<&Attributes>) -> io::Result<()> {
     keep_owner(old, new)?;
     for name in names(|list| flistxattr(old, list))? {
@@ -88,7 +91,7 @@ fn recorded(
 ) -> Option<Attributes> {
     let names = names.ok()?.into_iter().filter(|name| is_recorded(name));
     let values = names.map(|name| match grown(|value| get(&name, value)) {
-        // It has just been removed by another process.
+        // Another process has just removed the attribute.
         Err(Errno::NODATA) => Ok(None),
         value => value.map(|value| Some((name, hex::encode(value)))),
     });
@@ -105,7 +108,7 @@ fn names(list: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> io::Result<Ve
     Ok(names.filter_map(|name| String::from_utf8(name.to_vec()).ok()).collect())
 }
 
-/// `None` where it is gone, or only the system may see it.
+/// The value of an attribute; `None` if it does not exist, or only the system may read it.
 fn value(file: &File, name: &str) -> io::Result<Option<Vec<u8>>> {
     match grown(|buffer| fgetxattr(file, name, buffer)) {
         Err(Errno::NODATA) => Ok(None),
@@ -114,7 +117,7 @@ fn value(file: &File, name: &str) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// A journal names both, which anyone may have written.
+/// Decodes an attribute from a journal, which is untrusted.
 fn decoded(name: &str, value: &str) -> io::Result<Vec<u8>> {
     let invalid = |why| io::Error::new(io::ErrorKind::InvalidInput, format!("its attribute `{name}` {why}"));
     match hex::decode(value) {
@@ -124,12 +127,12 @@ fn decoded(name: &str, value: &str) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Asks again with more room while there is too little.
+/// Calls `read` with a growing buffer until it is large enough.
 fn grown(read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> rustix::io::Result<Vec<u8>> {
     let mut buffer = vec![0; 1024];
     loop {
         match read(&mut buffer) {
-            // Linux has no longer ones.
+            // Linux has no longer values.
             Err(Errno::RANGE) if buffer.len() < 1 << 20 => buffer.resize(buffer.len() * 4, 0),
             Err(error) => return Err(error),
             Ok(length) => {

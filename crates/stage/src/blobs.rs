@@ -1,4 +1,4 @@
-//! Contents of files, each kept once, under its SHA-256.
+//! [`Blobs`]: stores contents of files, each once, under its SHA-256.
 use crate::{
     place::open_file,
     sparse::{self, Stop},
@@ -28,7 +28,7 @@ impl Blobs {
         Self { folder }
     }
 
-    /// The folder, which exists from here on.
+    /// Creates the folder if it is missing, and returns it.
     pub(crate) fn folder(&self) -> io::Result<&Path> {
         own_folder(&self.folder)?;
         Ok(&self.folder)
@@ -39,7 +39,7 @@ impl Blobs {
         self.folder.join(".opened")
     }
 
-    /// Keeps the contents of these files, whose states are known, synced. Contents that are kept already are not
+    /// Stores the contents of these files, whose states are known, synced. Contents that are already stored are not
     /// written again.
     pub(crate) fn keep(&self, files: &[(&Path, &FileState)], stop: &Stop) -> io::Result<()> {
         files.chunks(MAX_OPEN).try_for_each(|files| self.keep_some(files, stop))
@@ -59,11 +59,11 @@ impl Blobs {
         for (copy, place) in copies {
             copy.persist(place).map_err(|error| error.error)?;
         }
-        // A rename survives a loss of power only once its folder is synced.
+        // A rename survives a power failure only after its folder is synced.
         File::open(&self.folder)?.sync_all()
     }
 
-    /// Not yet under its name, and not synced.
+    /// Copies a content to a temporary file, without syncing it.
     fn copy(
         &self,
         source: &Path,
@@ -91,7 +91,7 @@ impl Blobs {
         Ok(Some((copy, place)))
     }
 
-    /// Keeps a content that is in no file, synced.
+    /// Stores a content that is in memory, synced.
     pub(crate) fn keep_content(&self, content: &[u8]) -> io::Result<Hash> {
         let hash = Hash::of(content)?;
         let place = self.place(&hash)?;
@@ -122,7 +122,7 @@ impl Blobs {
         }
     }
 
-    /// Gives `to`, which is empty, the content.
+    /// Copies the content to the empty file `to`.
     pub(crate) fn copy_to(&self, hash: &Hash, to: &mut File) -> io::Result<()> {
         let content = self.open(hash)?;
         sparse::copy(&content, to)?;
@@ -132,7 +132,7 @@ impl Blobs {
         }
     }
 
-    /// A hash comes out of a journal, which anyone may have written: it must not lead out of the folder.
+    /// The path of a content. A hash from a journal is untrusted and must not lead out of the folder.
     fn place(&self, hash: &Hash) -> io::Result<PathBuf> {
         let Hash(name) = hash;
         if name.len() == 64 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {

@@ -1,7 +1,8 @@
-//! Private views of a workspace, and settling what was done in them.
+//! [`LocalStage`]: private views of a workspace, and settling of the changes made in them.
 //!
-//! A *view* is what one call sees; its *changes* become real when they are *settled*, once. This crate has one
-//! kind of stage, [`LocalStage`]: it follows the files that a call's effects name, and what confined commands do.
+//! A *view* is what one call sees of the workspace; its *changes* are written to the workspace when they are *settled*,
+//! once. This crate has one kind of stage, [`LocalStage`], which tracks the files that a call's effects name, and the
+//! changes of confined commands.
 //!
 //! How it works inside: `README.md` of this crate.
 
@@ -41,10 +42,11 @@ use std::{
 /// | only `Read` | the real workspace, nothing is copied | nothing can change |
 /// | else `Execute`, `Network`, or none | the real workspace | nothing: `untracked` |
 ///
-/// A command that continues when its call has ended is confined in the real workspace, too, where the system lets it.
+/// A command that continues after its call works in the real workspace and is confined otherwise, if the system
+/// supports it.
 ///
-/// What a call writes without having declared it is not recorded and not kept. A file of more than 64 MB is not copied:
-/// the view of a call that would write it cannot be opened.
+/// Files that a call writes without declaring them are neither recorded nor kept. A file of more than 64 MB is not
+/// copied: the view of a call that would write it cannot be opened.
 pub struct LocalStage {
     blobs: Blobs,
     locks: Locks,
@@ -52,28 +54,29 @@ pub struct LocalStage {
 }
 
 impl LocalStage {
-    /// `blobs`: folder that keeps the contents which changes name, each in a file named by its SHA-256. It is made
-    /// when it is first needed, and must lie outside every workspace. Views live in it too, in folders of their own
-    /// that begin with `.view-`; only a killed process leaves one behind.
+    /// `blobs`: folder for the contents that changes name, each in a file named by its SHA-256. It is created when it
+    /// is first needed, and must lie outside every workspace. It also contains the folders of views, whose names begin
+    /// with `.view-`; only a killed process leaves one behind.
     pub fn new(blobs: PathBuf) -> Self {
         Self { blobs: Blobs::new(blobs), locks: Locks::default(), overlays: None }
     }
 
-    /// Keeps other processes that name the same folder from putting files of a workspace in place at the same moment.
-    /// It is made when it is first needed, and holds an empty file for each workspace. Without it two processes that
-    /// write the same file are told apart where the file system can exchange two names in one step; nearly all can.
+    /// Sets a folder with lock files, so that processes with the same folder do not settle files of a workspace at the
+    /// same time. The folder is created when it is first needed, and contains an empty file for each workspace. Without
+    /// it, concurrent writes of two processes to the same file are detected only if the file system can exchange two
+    /// names atomically, which nearly all can.
     pub fn with_locks(self, folder: PathBuf) -> Self {
         Self { locks: Locks::new(folder), ..self }
     }
 
-    /// Gives calls that run confined commands a view of the whole workspace, where the system lets it: nothing of what a
-    /// command did is real before it is settled. `/tmp` of the commands is the folder `tmp` beside the contents; it has a view as
-    /// well, and is changed when the call is settled.
+    /// Gives calls that run confined commands a view of the whole workspace, if the system supports it: no change of a
+    /// command takes effect before it is settled. `/tmp` of the commands is the folder `tmp` beside the contents; it
+    /// has a view as well, and is changed when the call is settled.
     pub fn with_command_views(self, access: CommandAccess) -> Self {
         Self { overlays: Some(Overlays::new(access)), ..self }
     }
 
-    /// How the views of commands are made in this workspace, or why they have none. It is tried.
+    /// How the views of commands are made in this workspace, or why they have none. Determined by trying.
     pub fn command_views(&self, workspace: &Path) -> Result<CommandViews, String> {
         let overlays = self.overlays.as_ref().ok_or("they were not asked for")?;
         overlays.usable(&self.blobs, workspace)

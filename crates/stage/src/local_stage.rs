@@ -1,4 +1,4 @@
-//! A view made of private copies of the files that a call's effects name for writing.
+//! [`Copies`]: a view with private copies of the files that a call's effects name for writing.
 use crate::{
     access::is_shut,
     attributes,
@@ -19,7 +19,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Bytes of a file that is copied at most. No tool edits a larger one, and what is replaced is kept.
+/// Maximum bytes of a file that is copied. No tool edits larger files, and replaced contents are stored.
 const MAX_COPIED_BYTES: u64 = 64 << 20;
 
 /// See the table at [`crate::LocalStage`].
@@ -40,7 +40,7 @@ pub(crate) fn open(blobs: &Blobs, workspace: &Path, effects: &[Effect]) -> io::R
     Ok(Box::new(view))
 }
 
-/// Like [`open`], with the files of `changes` as they are after these, if the effects name them or a folder above them.
+/// Like [`open`], with `changes` shown as made, for files that the effects name, directly or by a folder above them.
 pub(crate) fn open_with(
     blobs: &Blobs,
     workspace: &Path,
@@ -77,7 +77,7 @@ pub(crate) struct Real {
 }
 
 impl Real {
-    /// For a command that is confined in everything else.
+    /// Creates a view for a command that works in the workspace and is confined in everything else.
     pub(crate) fn confined(confinement: Arc<Confinement>) -> Self {
         let workspace = confinement.workspace.clone();
         Self { workspace, how: Tracking::Untracked, confinement: Some(confinement) }
@@ -102,31 +102,31 @@ impl View for Real {
     }
 }
 
-/// Private copies, in a folder that goes with the view.
+/// Private copies, in a folder that is removed with the view.
 struct Copies {
     blobs: Blobs,
     workspace: PathBuf,
     folder: TempDir,
     root: PathBuf,
     copies: Mutex<Vec<Copy>>,
-    /// What the call finds in place of the files themselves.
+    /// Changes that the view shows as made.
     shown: Vec<Change>,
 }
 
 /// A file that the call may write.
 #[derive(Clone)]
 struct Copy {
-    /// The file it stands for, links followed.
+    /// The original file, links followed.
     real: PathBuf,
-    /// Where the call finds it.
+    /// The private copy for the call.
     private: PathBuf,
-    /// The content as it was when the view was opened, if there was any. The file itself may change meanwhile.
+    /// A copy of the content when the view was opened, if there was any, because the original may change meanwhile.
     pristine: PathBuf,
     before: Option<FileState>,
 }
 
 impl Copy {
-    /// Makes the private copy this file; `None` removes it.
+    /// Sets the private copy to this state; `None` removes it.
     fn show(&self, blobs: &Blobs, state: Option<&FileState>) -> io::Result<()> {
         match fs::remove_file(&self.private) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -152,7 +152,7 @@ impl Copies {
         Ok(Self { blobs, workspace, folder, root, copies: Mutex::default(), shown: Vec::new() })
     }
 
-    /// Copies a file; returns where its copy lies.
+    /// Copies a file; returns the path of its private copy.
     fn prepare(&self, path: &Path) -> io::Result<PathBuf> {
         let real = self.workspace.join(path);
         let mut copies = self.copies.lock();
@@ -175,7 +175,7 @@ impl Copies {
         Ok(private)
     }
 
-    /// Files that are shown below a folder which the call searches.
+    /// Copies the shown files below a folder that the call searches.
     fn prepare_below(&self, folder: &Path) -> io::Result<()> {
         let is_file =
             |state: &Option<FileState>| state.as_ref().is_none_or(|state| state.kind() == FileKind::File);
@@ -192,7 +192,7 @@ impl Copies {
         self.copies.lock().iter().find(|copy| copy.real == real).map(|copy| copy.private.clone())
     }
 
-    /// What the call left of it.
+    /// The state of a copy after the call.
     fn after(&self, copy: &Copy) -> io::Result<Option<FileState>> {
         private_state(&copy.private)?.recorded().ok_or_else(|| not_a_file(&copy.real))
     }
@@ -204,10 +204,10 @@ impl View for Copies {
     }
 
     fn locate(&self, path: &Path) -> PathBuf {
-        // A tool may also name a file by where it is in the view.
+        // A tool may also name a file by its path in the view.
         let inside = path.strip_prefix(&self.root).unwrap_or(path);
         let real = self.workspace.join(inside);
-        // What was declared is found by its name first: where a link leads may have changed since it was judged.
+        // Declared files are found by their name first: a link may lead elsewhere since it was judged.
         let copy = self.copy_of(&real).or_else(|| self.copy_of(&resolve(&self.workspace, inside)));
         copy.unwrap_or(real)
     }
@@ -262,7 +262,8 @@ impl View for Copies {
     }
 }
 
-/// Copies `real` twice: to work on, and to remember. The state recorded is that of the copy, so it is of one piece.
+/// Copies `real` twice: to the private copy and to the pristine copy. The recorded state is that of the copy, so it is
+/// consistent.
 fn copy_in(real: &Path, private: &Path, pristine: &Path) -> io::Result<Option<FileState>> {
     if let Some(folder) = private.parent() {
         fs::create_dir_all(folder)?;
@@ -300,7 +301,8 @@ pub(crate) fn private_state(path: &Path) -> io::Result<State> {
     if found.is_file() { state_of(&File::open(path)?) } else { Ok(State::Other) }
 }
 
-/// Fails if a tool may make or remove nothing in the folder of a file. A command could change the mode of that before.
+/// Fails if the mode of the folder does not permit creating or removing files. A tool, unlike a command, cannot change
+/// the mode.
 fn may_change_folder(path: &Path, name: &Path) -> io::Result<()> {
     match path.ancestors().skip(1).find(|folder| folder.exists()) {
         Some(folder) if is_shut(folder) => {

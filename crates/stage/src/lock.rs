@@ -1,4 +1,4 @@
-//! The lock of a workspace: one process of a user at a time puts its files in place.
+//! [`Locks`]: the lock of a workspace, so that only one process of a user at a time settles its files.
 use haft_core::Hash;
 use haft_process::own_folder;
 use std::{
@@ -10,13 +10,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Files are put in place in a moment: who holds the lock for longer has been stopped.
+/// Settling takes less time than this: a process that holds the lock for longer has been suspended.
 const LOCK_TIMEOUT: Duration = Duration::from_millis(200);
 
 const RETRY_INTERVAL: Duration = Duration::from_millis(2);
 
-/// A folder of lock files, one for each workspace. `None`: processes do not wait for each other, and only what the file system
-/// does in one step is safe.
+/// A folder of lock files, one for each workspace. `None`: processes do not wait for each other, and only atomic
+/// operations of the file system are safe.
 #[derive(Clone, Default)]
 pub(crate) struct Locks(Option<PathBuf>);
 
@@ -25,8 +25,8 @@ impl Locks {
         Self(Some(folder))
     }
 
-    /// The lock lasts as long as the returned file is kept. An error of kind `WouldBlock` says that another process holds it;
-    /// `None` if no lock can be made.
+    /// Locks a workspace for as long as the returned file is kept. Fails with the kind `WouldBlock` if another process
+    /// holds the lock; returns `None` if locks are not used.
     pub(crate) fn take(&self, workspace: &Path) -> io::Result<Option<File>> {
         let Some(file) = self.0.as_ref().and_then(|folder| open(folder, workspace).ok()) else {
             return Ok(None);
@@ -43,7 +43,7 @@ impl Locks {
     }
 }
 
-/// Never the workspace itself: others lock that for reasons of their own.
+/// Opens the lock file. The workspace itself is not locked, because other programs may lock it.
 fn open(folder: &Path, workspace: &Path) -> io::Result<File> {
     own_folder(folder)?;
     let Hash(name) = Hash::of(workspace.as_os_str().as_encoded_bytes())?;

@@ -1,7 +1,8 @@
-//! Views of the whole workspace, for commands: what a command changes is in a folder of its own, over the workspace.
+//! [`Overlays`]: views of the whole workspace for commands. The changes of a command are stored in a folder of its own,
+//! as an overlay over the workspace.
 //!
-//! The kernel does it (overlayfs, Documentation/filesystems/overlayfs.rst): `haft-sandbox` mounts it where the process
-//! starts, and here is read what was changed.
+//! The kernel implements the overlay (overlayfs, Documentation/filesystems/overlayfs.rst): `haft-sandbox` mounts it
+//! when the process starts, and this module reads the changes.
 mod caches;
 mod copied;
 mod difference;
@@ -31,23 +32,24 @@ use std::{
     time::Instant,
 };
 
-/// What commands see and reach besides the workspace.
+/// What commands can access besides the workspace.
 #[derive(Clone, Debug, Default)]
 pub struct CommandAccess {
-    /// Folders outside of the workspace that they may change. What they do there is real at once, and not undone.
+    /// Folders outside of the workspace that they may change. Their changes there take effect at once and cannot be
+    /// undone.
     pub writable: Vec<PathBuf>,
-    /// Folders of build tools that they find as they are and may write to, where commands work in an overlay. What they
-    /// write there is found by later commands, and dropped with the [`LocalStage`](crate::LocalStage).
+    /// Cache folders of build tools that they see unchanged and may write to, if commands work in an overlay. Later
+    /// commands see what they write there; it is dropped with the [`LocalStage`](crate::LocalStage).
     pub caches: Vec<PathBuf>,
-    /// Files and folders that look empty to them.
+    /// Files and folders that appear empty to them.
     pub hidden: Vec<PathBuf>,
     /// Whether hosts that they may reach by name may be in private networks.
     pub private_hosts: bool,
-    /// What each of them may use of the machine.
+    /// Resource limits of each command.
     pub limits: ProcessLimits,
 }
 
-/// Opens views for commands, where the system lets it.
+/// Opens views for commands, if the system supports it.
 pub(crate) struct Overlays {
     access: CommandAccess,
     /// How views are made, or why they cannot be, by workspace.
@@ -55,7 +57,7 @@ pub(crate) struct Overlays {
     /// Confinement of commands that work in the workspace itself, by workspace; `None` if the system cannot confine
     /// them.
     live: Mutex<HashMap<PathBuf, Option<Arc<Confinement>>>>,
-    /// Where the views lie, once there is one.
+    /// The folder of the views, once there is one.
     views: Mutex<Option<Arc<Views>>>,
     caches: Caches,
 }
@@ -63,7 +65,7 @@ pub(crate) struct Overlays {
 /// How the views of commands are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandViews {
-    /// What the view of the workspace is made of.
+    /// How the view of the workspace is made.
     pub kind: ViewKind,
     /// How commands see the rest of the machine.
     pub outside: Outside,
@@ -71,12 +73,12 @@ pub struct CommandViews {
     pub caches: bool,
 }
 
-/// What a view of a whole workspace is made of.
+/// How a view of a whole workspace is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ViewKind {
-    /// An overlay: only what is changed is copied.
+    /// As an overlay: only changed files are copied.
     Overlay,
-    /// A copy of all of it, since no overlay can be mounted; why not.
+    /// As a copy of all files, because no overlay can be mounted, for this reason.
     Copy(String),
 }
 
@@ -94,8 +96,8 @@ impl Overlays {
         }
     }
 
-    /// Whether a call with these effects works in such a view: it runs commands that say so, and writes nothing
-    /// outside of the workspace.
+    /// Whether a call with these effects works in such a view: it runs confined commands, and writes nothing outside of
+    /// the workspace.
     pub(crate) fn fits(&self, blobs: &Blobs, workspace: &Path, effects: &[Effect]) -> bool {
         let is_confined =
             |effect: &Effect| matches!(effect, Effect::Execute(execution) if execution.confined);
@@ -112,7 +114,7 @@ impl Overlays {
         self.access.writable.iter().any(|folder| folder.is_dir())
     }
 
-    /// How views of this workspace are made, or why there are none. It is tried once.
+    /// How views of this workspace are made, or why there are none. Determined once by trying.
     pub(crate) fn usable(&self, blobs: &Blobs, workspace: &Path) -> Result<CommandViews, String> {
         let mut known = self.usable.lock();
         if let Some(known) = known.get(workspace) {
@@ -135,7 +137,7 @@ impl Overlays {
             Ok(views) => return Ok(views),
             Err(error) => error,
         };
-        // Without an overlay it is known whether it is that alone.
+        // Checks whether confinement without an overlay works.
         if self.live(blobs, workspace).is_none() {
             return Err(refused(error));
         }
@@ -144,7 +146,7 @@ impl Overlays {
         self.first_that_works(&copy, blobs, workspace).map_err(uncopied)
     }
 
-    /// The error is that of the last one that was tried.
+    /// Tries the ways in `OUTSIDE`. Returns the error of the last one.
     fn first_that_works(&self, kind: &ViewKind, blobs: &Blobs, workspace: &Path) -> io::Result<CommandViews> {
         let has_caches = *kind == ViewKind::Overlay && !self.access.caches.is_empty();
         let caches = if has_caches { &[true, false][..] } else { &[false] };
@@ -167,7 +169,7 @@ impl Overlays {
         self.open_as(&views, blobs, workspace)
     }
 
-    /// Like [`Self::open`], with the files of `changes` as they are after these.
+    /// Like [`Self::open`], with `changes` shown as made.
     pub(crate) fn open_with(
         &self,
         blobs: &Blobs,
@@ -203,7 +205,7 @@ impl Overlays {
         })
     }
 
-    /// Where hidden files and folders of the workspace lie.
+    /// The hidden files and folders of the workspace.
     fn hidden_in(&self, workspace: &Path) -> Vec<PathBuf> {
         let hidden = hidden_places(&self.access.hidden, workspace);
         hidden.into_iter().filter(|place| place.starts_with(workspace)).collect()
@@ -217,7 +219,8 @@ impl Overlays {
         }
     }
 
-    /// What a command sees and reaches that works in the workspace itself, and in the session's own `/tmp`. It is tried once.
+    /// The confinement of a command that works in the workspace itself, and in the session's own `/tmp`. Determined
+    /// once by trying.
     pub(crate) fn live(&self, blobs: &Blobs, workspace: &Path) -> Option<Arc<Confinement>> {
         let mut known = self.live.lock();
         let tried = || {
@@ -249,14 +252,14 @@ impl Overlays {
     }
 }
 
-/// What commands of the session find as `/tmp`.
+/// The folder that commands of the session see as `/tmp`.
 fn tmp(blobs: &Blobs) -> io::Result<PathBuf> {
     let tmp = blobs.folder()?.with_file_name("tmp");
     own_folder(&tmp)?;
     Ok(tmp)
 }
 
-/// What one command sees.
+/// The view of one command.
 pub(crate) struct OverlayView {
     blobs: Blobs,
     confinement: Arc<Confinement>,
@@ -266,7 +269,7 @@ pub(crate) struct OverlayView {
     files: Layer,
     /// `/tmp`.
     scratch: Layer,
-    /// What is applied and not recorded, after [`View::changes`].
+    /// The changes that are applied without a record, known after [`View::changes`].
     left: Mutex<Left>,
     stop: Stop,
 }
@@ -292,7 +295,7 @@ impl View for OverlayView {
     fn locate(&self, path: &Path) -> PathBuf {
         let real = self.root().join(path);
         let changed = real.strip_prefix(self.root()).ok().map(|inside| self.files.upper().join(inside));
-        // Commands start in folders by their real names.
+        // Commands start in folders by their real paths.
         changed.filter(|changed| changed.is_file()).unwrap_or(real)
     }
 
@@ -311,7 +314,7 @@ impl View for OverlayView {
         let difference = self.files.difference(&self.stop, &self.hidden)?;
         let kept: Vec<_> = difference.contents.iter().map(|(file, state)| (file.as_path(), state)).collect();
         let named = difference.changes.iter().map(|change| &change.path).chain(&difference.bulk.paths);
-        // What cannot be written down could not be taken back.
+        // A path that is not UTF-8 cannot be recorded, and so could not be undone.
         if let Some(path) = named.into_iter().find(|path| path.to_str().is_none()) {
             let why = format!("the name `{}` is not UTF-8", path.to_string_lossy().escape_debug());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
@@ -330,7 +333,7 @@ impl View for OverlayView {
 
     fn apply_bulk(&self) -> io::Result<()> {
         let Left { files, scratch, .. } = self.left();
-        // What another command of the session put there meanwhile stays.
+        // Files that another command of the session wrote meanwhile stay.
         let _newer = scratch.apply(&self.blobs, &self.confinement.tmp)?;
         match files.apply(&self.blobs, self.root())?.first() {
             None => Ok(()),

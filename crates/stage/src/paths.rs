@@ -1,4 +1,4 @@
-//! Where a path really lies.
+//! [`resolve`]: resolves a path to its real location.
 use std::{
     ffi::OsString,
     fs,
@@ -8,8 +8,8 @@ use std::{
 /// Maximum links in a path, as in Linux (path_resolution(7)).
 const MAX_LINKS: usize = 40;
 
-/// `path` (relative to `workspace`, or absolute) with every link followed as far as it exists, `.` and `..`
-/// removed. Never fails: what cannot be looked at is taken as it is written.
+/// `path` (relative to `workspace`, or absolute) with every link followed as far as it exists, `.` and `..` removed.
+/// Never fails: parts that cannot be read are kept as they are written.
 pub(crate) fn resolve(workspace: &Path, path: &Path) -> PathBuf {
     let mut resolved = PathBuf::from("/");
     let mut links = 0;
@@ -40,7 +40,7 @@ enum Step {
     Down(OsString),
 }
 
-/// The last one first, to be popped.
+/// The steps of a path, the last one first, for a stack.
 fn steps(path: &Path) -> Vec<Step> {
     let steps = path.components().rev().filter_map(|component| match component {
         Component::RootDir => Some(Step::Root),

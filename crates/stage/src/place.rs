@@ -1,5 +1,5 @@
-//! A file by its name in a folder that is held by a descriptor: whatever becomes of the path, the folder stays the one
-//! that was looked at.
+//! [`Place`]: a name in a folder that is kept open by a descriptor, so that the folder stays the same even if its path
+//! changes.
 use crate::{
     attributes,
     sparse::{self, Stop},
@@ -20,16 +20,16 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// With it, an owner can do all in a folder, and change its attributes.
+/// Permission that an owner needs to do everything in a folder and to change its attributes.
 pub(crate) const OWNER: u32 = 0o700;
 
-/// Without it, an owner cannot read a file.
+/// Permission that an owner needs to read a file.
 pub(crate) const OWNER_READS: u32 = 0o400;
 
 /// The bits of a mode that can be set.
 const PERMISSIONS: u32 = 0o7_777;
 
-/// What lies under a name.
+/// The state of a file system entry.
 #[derive(Debug, PartialEq)]
 pub(crate) enum State {
     Absent,
@@ -39,7 +39,7 @@ pub(crate) enum State {
 }
 
 impl State {
-    /// The state as a [`haft_core::Change`] records it; `None` if it cannot.
+    /// The state as a [`haft_core::Change`] records it; `None` if it cannot record such a state.
     pub(crate) fn recorded(self) -> Option<Option<FileState>> {
         match self {
             Self::Absent => Some(None),
@@ -62,7 +62,7 @@ impl State {
     }
 }
 
-/// What lies under a name, opened.
+/// An opened file system entry.
 pub(crate) enum Opened {
     Absent,
     File(File),
@@ -76,22 +76,22 @@ pub(crate) enum Opened {
 /// A name in an open folder.
 pub(crate) struct Place {
     pub(crate) folder: OwnedFd,
-    /// Where the folder lay when it was opened: absolute.
+    /// The absolute path of the folder when it was opened.
     pub(crate) above: PathBuf,
     pub(crate) name: OsString,
 }
 
-/// The way to a file.
+/// The result of looking up a path.
 pub(crate) enum Lookup {
     Open(Place),
     /// The folder does not exist.
     Missing,
-    /// A link, or something that is not a folder, is in it.
+    /// A link, or something that is not a folder, is in the path.
     Blocked,
 }
 
-/// Folders that were made on the way to a file, each in the one above it and with its number. Dropped, those go again
-/// that are empty, unless the file is there.
+/// Folders that were created for a file, each with its parent and its inode number. Dropping this removes those that
+/// are empty, unless the file exists.
 #[derive(Default)]
 pub(crate) struct CreatedDirs {
     folders: Vec<(OwnedFd, OsString, u64)>,
@@ -117,7 +117,7 @@ impl Drop for CreatedDirs {
 }
 
 impl Place {
-    /// `path`: absolute, and as it really is: a link in it blocks the way.
+    /// Looks up `path`, which must be absolute and without links: a link in it is [`Lookup::Blocked`].
     pub(crate) fn find(path: &Path) -> io::Result<Lookup> {
         let (above, name) = parts(path)?;
         Ok(match open_folder(above) {
@@ -135,7 +135,7 @@ impl Place {
         Ok(Self { folder, above: above.to_owned(), name: name.to_owned() })
     }
 
-    /// Opens the folder of the place once more.
+    /// Opens the folder of the place again.
     pub(crate) fn again(&self) -> io::Result<Self> {
         let (above, name) = (self.above.clone(), self.name.clone());
         Ok(Self { folder: self.folder.try_clone()?, above, name })
@@ -167,7 +167,7 @@ impl Place {
         })
     }
 
-    /// Opens what is there, for reading: a file, too, that its owner may not read.
+    /// Opens the entry for reading, even a file that its owner may not read.
     pub(crate) fn open_any(&self, name: &OsStr) -> io::Result<Opened> {
         match self.open(name) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -177,7 +177,7 @@ impl Place {
         }
     }
 
-    /// Makes it readable for a moment.
+    /// Makes the file readable for a moment to open it.
     #[cfg(target_os = "linux")]
     fn open_unreadable_file(&self, name: &OsStr) -> io::Result<File> {
         let held = self.hold(name)?;
@@ -198,7 +198,7 @@ impl Place {
         Err(Errno::ACCESS.into())
     }
 
-    /// Gives the file or folder that is there a mode. A link is not followed.
+    /// Sets the mode of a file or folder. Does not follow links.
     pub(crate) fn set_mode(&self, name: &OsStr, mode: u32) -> rustix::io::Result<()> {
         let mode = Mode::from_raw_mode(mode & PERMISSIONS);
         #[cfg(target_os = "linux")]
@@ -210,14 +210,14 @@ impl Place {
         rustix::fs::chmodat(&self.folder, name, mode, AtFlags::SYMLINK_NOFOLLOW)
     }
 
-    /// A handle of what is at `name`, which only names it (`O_PATH`).
+    /// Opens the entry `name` with `O_PATH`, without access to its content.
     #[cfg(target_os = "linux")]
     fn hold(&self, name: &OsStr) -> rustix::io::Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         rustix::fs::openat(&self.folder, name, flags, Mode::empty())
     }
 
-    /// Opens what lies under a name, for reading.
+    /// Opens the entry `name` for reading.
     pub(crate) fn open(&self, name: &OsStr) -> io::Result<Opened> {
         let found = match rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => return Ok(Opened::Absent),
@@ -232,7 +232,7 @@ impl Place {
             }
             _ => return Ok(Opened::Other),
         }
-        // Something else may be there by now: a pipe would be waited for.
+        // Nonblocking, because a pipe may have replaced the file and would block.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match rustix::fs::openat(&self.folder, name, flags, Mode::empty()) {
             Err(Errno::NOENT) => return Ok(Opened::Absent),
@@ -242,18 +242,18 @@ impl Place {
         Ok(if file.metadata()?.is_file() { Opened::File(file) } else { Opened::Other })
     }
 
-    /// Makes a file of its own name in the folder, for its owner alone.
+    /// Creates a file in the folder that only its owner can access. Fails if the name exists.
     pub(crate) fn create(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(File::from(rustix::fs::openat(&self.folder, name, flags, Mode::RUSR | Mode::WUSR)?))
     }
 
-    /// What the system says of what is there.
+    /// The `stat` data of the entry.
     pub(crate) fn stat(&self, name: &OsStr) -> Option<Stat> {
         rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()
     }
 
-    /// The number of the file that is there.
+    /// The inode number of the entry.
     pub(crate) fn inode_of(&self, name: &OsStr) -> Option<u64> {
         self.stat(name).map(|found| found.st_ino)
     }
@@ -263,27 +263,27 @@ impl Place {
         rustix::fs::renameat_with(&self.folder, from, &self.folder, to, flags)
     }
 
-    /// Renames within the folder, whatever is at `to`.
+    /// Renames within the folder, and replaces `to`.
     pub(crate) fn rename_over(&self, from: &OsStr, to: &OsStr) -> rustix::io::Result<()> {
         rustix::fs::renameat(&self.folder, from, &self.folder, to)
     }
 
-    /// Makes a link that leads to `target`, where nothing has that name.
+    /// Creates a symbolic link to `target`. Fails if the name exists.
     pub(crate) fn make_link(&self, name: &OsStr, target: &[u8]) -> rustix::io::Result<()> {
         rustix::fs::symlinkat(OsStr::from_bytes(target), &self.folder, name)
     }
 
-    /// Makes a folder, for its owner alone.
+    /// Creates a folder that only its owner can access.
     pub(crate) fn make_folder(&self, name: &OsStr) -> rustix::io::Result<()> {
         rustix::fs::mkdirat(&self.folder, name, Mode::RWXU)
     }
 
-    /// Removes a folder in which nothing is.
+    /// Removes an empty folder.
     pub(crate) fn remove_folder(&self, name: &OsStr) -> rustix::io::Result<()> {
         rustix::fs::unlinkat(&self.folder, name, AtFlags::REMOVEDIR)
     }
 
-    /// Gives a folder the permissions of `state`, and its attributes where they are known.
+    /// Sets the permissions of a folder to those of `state`, and its attributes if they are known.
     pub(crate) fn set_state(&self, name: &OsStr, state: &FileState) -> io::Result<()> {
         let folder = match self.open_folder(name) {
             #[cfg(target_os = "linux")]
@@ -298,7 +298,7 @@ impl Place {
         Ok(permit(state.permissions())?)
     }
 
-    /// Opens a folder that its owner may not read, and so makes it one that they may.
+    /// Opens a folder that its owner may not read, and makes it readable.
     #[cfg(target_os = "linux")]
     fn open_unreadable(&self, name: &OsStr) -> io::Result<File> {
         let mode = self.stat(name).ok_or(Errno::NOENT)?.st_mode;
@@ -306,7 +306,7 @@ impl Place {
         Ok(self.open_folder(name)?)
     }
 
-    /// Whether a folder is there in which something is; `None` if its owner may not list it.
+    /// Whether `name` is a folder that is not empty; `None` if its owner may not list it.
     pub(crate) fn has_entries(&self, name: &OsStr) -> io::Result<Option<bool>> {
         let folder = match self.open_folder(name) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Some(false)),
@@ -326,7 +326,7 @@ impl Place {
         rustix::fs::openat(&self.folder, name, flags, Mode::empty()).map(File::from)
     }
 
-    /// Gives a file of the folder a second name, where nothing has it.
+    /// Creates a hard link to a file of the folder. Fails if `to` exists.
     pub(crate) fn link(&self, from: &OsStr, to: &OsStr) -> rustix::io::Result<()> {
         rustix::fs::linkat(&self.folder, from, &self.folder, to, AtFlags::empty())
     }
@@ -336,7 +336,7 @@ impl Place {
     }
 }
 
-/// Opens a file for reading: one, too, that its owner may not read.
+/// Opens a file for reading, even one that its owner may not read.
 pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => match Place::find(path) {
@@ -350,19 +350,19 @@ pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     }
 }
 
-/// The state of an open file, which is read from where it stands.
+/// The state of an open file. Reads its content from the current position.
 pub(crate) fn state_of(file: &File) -> io::Result<State> {
     let mode = file.metadata()?.mode();
     let state = FileState::file(sparse::hash(file, &Stop::default())?, mode);
     Ok(State::Known(state.with_attributes(attributes::of(file))))
 }
 
-/// The state of a link that leads there.
+/// The state of a link to `target`.
 pub(crate) fn link_state(target: &[u8]) -> io::Result<FileState> {
     Ok(FileState::link(Hash::of(target)?))
 }
 
-/// The folder and the name, of a path that leads nowhere but down.
+/// Splits a path without `..` into its folder and its name.
 fn parts(path: &Path) -> io::Result<(&Path, &OsStr)> {
     let leads_down = path.components().skip(1).all(|part| matches!(part, Component::Normal(_)));
     match (path.parent(), path.file_name()) {
@@ -371,24 +371,24 @@ fn parts(path: &Path) -> io::Result<(&Path, &OsStr)> {
     }
 }
 
-/// Opens the folder of this absolute path, which no link leads to.
+/// Opens the folder of this absolute path, without following links.
 fn open_folder(path: &Path) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match open_exactly(path, flags) {
-        // A user who may not list a folder may still write in it.
+        // A user without permission to list a folder may still write in it.
         #[cfg(target_os = "linux")]
         Err(Errno::ACCESS) => open_exactly(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC),
         opened => opened,
     }
 }
 
-/// A path that only leads down, and through no link, leads to nothing but what it says.
+/// Opens a path without `..` and without following links, so that it cannot lead elsewhere.
 #[cfg(target_os = "linux")]
 fn open_exactly(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     use rustix::fs::ResolveFlags;
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match rustix::fs::openat2(CWD, path, flags, Mode::empty(), resolve) {
-        // A kernel before 5.6, or a filter that does not know the call.
+        // The kernel is older than 5.6, or a seccomp filter rejects the call.
         Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => step_by_step(path, flags),
         opened => opened,
     }
@@ -399,7 +399,7 @@ fn open_exactly(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     step_by_step(path, flags)
 }
 
-/// Opens one folder after the other, each from the one before.
+/// Opens one folder after the other, each relative to the one before.
 fn step_by_step(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     #[cfg(target_os = "linux")]
     let through = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -1,7 +1,7 @@
-//! Making changes real: each file from `before` to `after`, whole or not at all.
+//! [`Settling`]: brings files from `before` to `after`, each completely or not at all.
 //!
-//! The journal holds the changes before any of this begins, so at each instant a kill leaves a file in one of these states,
-//! and the next settling of the same changes recognizes all of them:
+//! The journal holds the changes before any of this begins, so that a kill at any time leaves each file in one of these
+//! states, and the next settling of the same changes recognizes all of them:
 //!
 //! | under its name | beside it ([`temp_names`]) | what it is |
 //! | --- | --- | --- |
@@ -11,9 +11,9 @@
 //! | `after` | a folder | a folder that became a file, and comes back if something is in it |
 //! | a folder, with a mode between `before` and `after` | nothing | a folder that changes |
 //!
-//! Anything else is the work of another process, and stays. Nothing is removed before all that is new is in place, and an
-//! error until then takes everything back, the other way round. Folders that their owner may not change are open meanwhile:
-//! see [`crate::access`].
+//! Any other state is from another process, and stays. Nothing is removed before all new files are in place, and an
+//! error until then reverts everything in reverse order. Folders that their owner may not change are made writable
+//! meanwhile: see [`crate::access`].
 mod folders;
 
 use crate::{
@@ -34,13 +34,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What settling needs to know.
+/// The parameters of settling.
 pub(crate) struct Settling<'a> {
     pub(crate) blobs: &'a Blobs,
     pub(crate) locks: &'a Locks,
     /// Absolute, links followed.
     pub(crate) workspace: &'a Path,
-    /// Whether what is found as a change leaves it was written by another process.
+    /// Whether a file that is already in the state `after` was written by another process.
     pub(crate) is_first: bool,
 }
 
@@ -66,7 +66,7 @@ impl Settling<'_> {
         Ok(left)
     }
 
-    /// Removes nothing before all that is new is there.
+    /// Settles the changes; removes nothing before all new files are in place.
     fn run_open(&self, changes: &[Change], access: &Access) -> io::Result<Vec<PathBuf>> {
         let (made, rest): (Vec<_>, Vec<_>) = changes.iter().partition(|change| makes_folder(change));
         let rest = self.still_below_folders(rest)?;
@@ -84,7 +84,7 @@ impl Settling<'_> {
             return Err(folders.take_back(error));
         }
         left.extend(folders.left);
-        // What was left may be what is to be removed, under another name: it must not be gone from both.
+        // A file that was left out may be the new name of a file to be removed: its content must not be lost.
         if !left.is_empty() {
             left.extend(self.not_gone(&[removed, gone].concat())?);
             return Ok(left);
@@ -97,7 +97,7 @@ impl Settling<'_> {
         Ok(left)
     }
 
-    /// Files that are there afterwards: all of them, or after an error none.
+    /// Writes the files that exist after the changes: all of them, or none after an error.
     fn write(&self, changes: &[&Change]) -> io::Result<Vec<PathBuf>> {
         let mut left = Vec::new();
         for (number, batch) in changes.chunks(MAX_PREPARED).enumerate() {
@@ -142,7 +142,7 @@ impl Settling<'_> {
         Ok(left)
     }
 
-    /// Looks at the file, and prepares what is to be done.
+    /// Compares the file, and prepares its change.
     fn look<'a>(&self, change: &'a Change) -> io::Result<Plan<'a>> {
         let path = self.workspace.join(&change.path);
         let place = match Place::find(&path)? {
@@ -165,12 +165,12 @@ impl Settling<'_> {
         Step::prepare(self.blobs, change, place, made, old.as_ref()).map(Plan::Ready)
     }
 
-    /// Whether a file that is as `change` leaves it is so because of another process. What is gone is gone for both.
+    /// Whether a file in the state after `change` was written by another process. A removed file does not count.
     fn is_others(&self, change: &Change) -> bool {
         self.is_first && change.after.is_some() && change.before != change.after
     }
 
-    /// The files that were left; after an error all are as they were.
+    /// Puts the steps in place. Returns the files that were left unchanged; after an error all are unchanged.
     fn commit(&self, steps: &mut [Step<'_>]) -> io::Result<Vec<PathBuf>> {
         let mut left = Vec::new();
         for place in 0..steps.len() {
@@ -217,7 +217,7 @@ enum Plan<'a> {
     Ready(Step<'a>),
 }
 
-/// Cut where a file comes again: in each piece a file stands once.
+/// Splits changes into runs in which each file occurs once.
 fn runs(changes: &[Change]) -> Vec<&[Change]> {
     let (mut runs, mut start, mut seen) = (Vec::new(), 0, HashSet::new());
     for (place, change) in changes.iter().enumerate() {
@@ -236,7 +236,7 @@ fn named(change: &Change, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot {what} `{}`: {error}", change.path.display()))
 }
 
-/// Flushes the contents that are to be put in place.
+/// Syncs the contents that are to be put in place.
 fn sync_contents(steps: &[Step<'_>]) -> io::Result<()> {
     let mut files = steps.iter().filter_map(Step::content);
     match (files.next(), files.next()) {
@@ -245,7 +245,7 @@ fn sync_contents(steps: &[Step<'_>]) -> io::Result<()> {
     }
 }
 
-/// The names.
+/// Syncs the folders, and thereby the names.
 fn sync_folders(steps: &[Step<'_>]) -> io::Result<()> {
     let folders: HashSet<&Path> = steps.iter().map(|step| &*step.place().above).collect();
     match steps {

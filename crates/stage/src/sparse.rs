@@ -1,4 +1,5 @@
-//! Reads and copies files by their extents, so that a hole of a terabyte costs no reading and no space (lseek(2)).
+//! [`hash`] and [`copy`]: read and copy files by their extents, so that large holes take neither time nor space
+//! (lseek(2)).
 use haft_core::Hash;
 use rustix::{
     fs::{SeekFrom, ftruncate, seek},
@@ -14,10 +15,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A call that used up its time with its command gets this much for comparing.
+/// Minimum time for comparing, if the command has used up the time of its call.
 const MIN_COMPARE_TIME: Duration = Duration::from_secs(10);
 
-/// Ends long reading early: when it is set, or when the time of a call is over.
+/// Ends long reads early: when it is set, or at the deadline of a call.
 #[derive(Default)]
 pub(crate) struct Stop {
     is_set: AtomicBool,
@@ -58,7 +59,7 @@ pub(crate) fn hash(file: &File, stop: &Stop) -> io::Result<Hash> {
     Hash::of(Extents::of(file, stop)?)
 }
 
-/// Gives `to`, which is empty, the content of `from`. Holes stay holes.
+/// Copies the content of `from` to the empty file `to`, including its holes.
 pub(crate) fn copy(from: &File, to: &mut File) -> io::Result<()> {
     let length = from.metadata()?.len();
     let mut at = 0;
@@ -71,7 +72,7 @@ pub(crate) fn copy(from: &File, to: &mut File) -> io::Result<()> {
     Ok(ftruncate(&*to, length)?)
 }
 
-/// The next part of a file that has content, from `at` on. A file system that knows no holes has one part.
+/// The next part of a file that has content, from `at` on. On a file system without holes there is one part.
 fn next_extent(file: &File, at: u64, length: u64) -> io::Result<Option<(u64, u64)>> {
     if at >= length {
         return Ok(None);
@@ -92,7 +93,7 @@ struct Extents<'a> {
     stop: &'a Stop,
     at: u64,
     length: u64,
-    /// The part with content that is read, or comes next.
+    /// The part with content that is being read, or comes next.
     extent: Option<(u64, u64)>,
 }
 
@@ -122,7 +123,7 @@ impl Read for Extents<'_> {
                 let most = buffer.len().min(usize::try_from(end - self.at).unwrap_or(usize::MAX));
                 let count = self.file.read(&mut buffer[..most])?;
                 self.at += count as u64;
-                // A file that was cut meanwhile has no more.
+                // The file was truncated meanwhile.
                 if count == 0 {
                     return Ok(0);
                 }

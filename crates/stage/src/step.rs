@@ -1,9 +1,9 @@
-//! One file, link or folder on its way from `before` to `after`: prepared beside it, put in place in one step, and taken back
-//! where that step met something else than `before`.
+//! [`Step`]: changes one file, link or folder from `before` to `after`. The content is prepared under a temporary name
+//! beside it, put in place in one atomic step, and reverted if the step replaced something other than `before`.
 //!
-//! What is replaced is never gone: it lies under its own name or under the temporary one beside it until the step is
-//! dropped. A file that becomes a folder is exchanged for an empty one, and is beside that until all is there that
-//! belongs into it. A folder that becomes a file is exchanged for that once it is empty.
+//! The replaced content is never lost: it is under its own name or under the temporary name beside it until the step is
+//! dropped. A file that becomes a folder is exchanged with an empty folder, and stays beside it until the folder is
+//! complete. A folder that becomes a file is exchanged with the file once the folder is empty.
 use crate::{
     attributes,
     blobs::Blobs,
@@ -22,29 +22,29 @@ use std::{
     os::unix::fs::PermissionsExt,
 };
 
-/// A change that is about to be made. Dropped, it leaves nothing but what was done.
+/// A change that is about to be made. Dropping it removes temporary files.
 pub(crate) struct Step<'a> {
     pub(crate) change: &'a Change,
     place: Place,
-    /// A name of our own beside the file.
+    /// The temporary name beside the file.
     beside: OsString,
     holds: TempState,
-    /// What is to be put in place, where it is a file or a folder. Locked for as long as it is open.
+    /// The content to put in place, if it is a file or a folder. Locked for as long as it is open.
     content: Option<File>,
-    /// The number of what is to be put in place.
+    /// The inode number of the content to put in place.
     own: Option<u64>,
-    /// The file as it was looked at.
+    /// The `stat` data of the file when it was compared.
     old: Option<Stat>,
-    /// Folders that were made for it.
+    /// Folders that were created for it.
     made: CreatedDirs,
     is_done: bool,
 }
 
-/// What lies under the name beside the file.
+/// The content under the temporary name beside the file.
 #[derive(Clone, Copy, PartialEq)]
 enum TempState {
     Nothing,
-    /// The new content; or, once that is in place, content of another process that it replaced.
+    /// The new content, or, once that is in place, the content of another process that it replaced.
     Ours,
     /// The content before the change, which was removed from its place and is recorded.
     Before,
@@ -52,20 +52,20 @@ enum TempState {
     Theirs,
 }
 
-/// What came of putting a change in place.
+/// The result of [`Step::commit`].
 pub(crate) enum Committed {
     Done,
-    /// The state after the change was there already.
+    /// The file already had the state after the change.
     Found,
-    /// Something else than `before` is there, or the path leads elsewhere by now.
+    /// The file has another state than `before`, or the path leads elsewhere by now.
     Left,
 }
 
-/// Another process may replace a file again and again while its content is put back, but not forever.
+/// Maximum attempts to restore content of another process, which may replace the file repeatedly meanwhile.
 const MAX_TRIES: usize = 1_000;
 
 impl<'a> Step<'a> {
-    /// Writes what is to come beside the file. `old`: the file as it is, whose owner and attributes are kept.
+    /// Writes the new content beside the file. `old`: the current file, whose owner and attributes are kept.
     pub(crate) fn prepare(
         blobs: &Blobs,
         change: &'a Change,
@@ -100,8 +100,9 @@ impl<'a> Step<'a> {
         Ok(Self { change, place, beside, holds, content, own, old: None, made, is_done: false })
     }
 
-    /// Takes up what a killed process had begun: the file is beside, and an empty folder in its place, or nothing where
-    /// the file system cannot exchange them. `None` if it does not, or if that process lives.
+    /// Continues the step of a killed process: the file is under the temporary name, and an empty folder in its place,
+    /// or nothing if the file system cannot exchange them. `None` if there is no such step, or if that process is
+    /// alive.
     pub(crate) fn adopt(change: &'a Change, place: Place) -> io::Result<Option<Self>> {
         let Some(beside) = temp_names::find_before(change, &place)? else { return Ok(None) };
         if place.inode_of(&place.name).is_none() {
@@ -131,7 +132,7 @@ impl<'a> Step<'a> {
         file.set_permissions(fs::Permissions::from_mode(after.permissions()))
     }
 
-    /// What is to be put in place.
+    /// The content to put in place.
     pub(crate) fn content(&self) -> Option<&File> {
         self.content.as_ref()
     }
@@ -144,14 +145,15 @@ impl<'a> Step<'a> {
         !self.made.is_empty()
     }
 
-    /// If its usual name was taken, another process may have been killed during the same change.
+    /// Removes temporary files of killed processes. If the first temporary name was taken, another process may have
+    /// been killed during the same change.
     pub(crate) fn tidy(&self, blobs: &Blobs) {
         if self.is_done && temp_names::names(self.change).next().as_ref() != Some(&self.beside) {
             temp_names::tidy(blobs, self.change, &self.place);
         }
     }
 
-    /// Puts it in place.
+    /// Puts the content in place.
     pub(crate) fn commit(&mut self) -> io::Result<Committed> {
         if !self.place.is_reached() {
             return Ok(Committed::Left);
@@ -171,8 +173,8 @@ impl<'a> Step<'a> {
         })
     }
 
-    /// Puts a file or link in the place of a folder in which nothing is, or of nothing. It is listed first: a kill must not
-    /// leave a folder with files under the name beside it.
+    /// Puts a file or link in the place of an empty folder, or of nothing. The folder is listed first, so that a kill
+    /// does not leave a folder with files under the temporary name.
     pub(crate) fn replace_folder(&mut self) -> io::Result<Committed> {
         if !self.place.is_reached() || self.place.has_entries(&self.place.name)? == Some(true) {
             return Ok(Committed::Left);
@@ -180,7 +182,7 @@ impl<'a> Step<'a> {
         self.is_done = match self.place.rename(&self.beside, &self.place.name, RenameFlags::EXCHANGE) {
             Ok(()) => self.remove_replaced_folder()?,
             Err(Errno::NOENT) => self.create_within_reach()?,
-            // Some cannot rename a folder.
+            // Some file systems cannot rename a folder.
             Err(error) if is_unknown(error) || error == Errno::XDEV => self.remove_folder_and_create()?,
             Err(error) => return Err(error.into()),
         };
@@ -205,7 +207,7 @@ impl<'a> Step<'a> {
         Ok(created)
     }
 
-    /// Removes the folder beside the file that took its place. If it is not empty, it is put back.
+    /// Removes the replaced folder. If it is not empty, it is put back.
     fn remove_replaced_folder(&mut self) -> io::Result<bool> {
         if !self.place.is_reached() {
             return self.exchange_back().map(|()| false);
@@ -234,7 +236,7 @@ impl<'a> Step<'a> {
             (TempState::Before, Some(_)) => self.exchange_back().and_then(|()| self.keep_filled_folder()),
             (TempState::Before, None) => self.put_back(),
             (_, Some(_)) if self.change.before.is_none() => self.withdraw(),
-            // Written over in one step, on a file system that knows no other.
+            // Replaced by a plain rename, on a file system that cannot exchange files.
             _ => {
                 self.is_done = true;
                 Ok(())
@@ -243,7 +245,8 @@ impl<'a> Step<'a> {
     }
 
     fn exchange(&mut self) -> io::Result<bool> {
-        // It is looked at once more afterwards. A content that was changed long before is not replaced even for a moment.
+        // The replaced content is compared again afterwards. This check avoids replacing, even for a moment, a file
+        // that was changed long before.
         if !self.is_untouched() && !self.is_before(&self.place.name)? {
             return Ok(false);
         }
@@ -260,7 +263,7 @@ impl<'a> Step<'a> {
         is_before
     }
 
-    /// A folder into which another process has put files since goes back to its name, and what it replaced stays beside it.
+    /// Puts a folder back to which another process has added files, and keeps the replaced content beside it.
     fn keep_filled_folder(&mut self) -> io::Result<()> {
         if !self.makes_folder() || self.place.has_entries(&self.beside)? == Some(false) {
             return Ok(());
@@ -270,7 +273,7 @@ impl<'a> Step<'a> {
         Err(self.filled())
     }
 
-    /// After an error, what is beside the file may be all that there is of a content, and stays.
+    /// Exchanges back. After an error, the temporary file may be the only copy of a content, and stays.
     fn exchange_back(&mut self) -> io::Result<()> {
         let done = self.exchange_until_back();
         if done.is_err() {
@@ -279,7 +282,7 @@ impl<'a> Step<'a> {
         done
     }
 
-    /// Repeats until what comes out is what was put in, so that content which another process put there meanwhile stays.
+    /// Repeats the exchange until it returns what the last one put in, so that content of another process is not lost.
     fn exchange_until_back(&mut self) -> io::Result<()> {
         let mut put_in = self.own;
         for _ in 0..MAX_TRIES {
@@ -316,7 +319,7 @@ impl<'a> Step<'a> {
         Ok(true)
     }
 
-    /// A folder cannot be renamed over a file, so that goes beside it first.
+    /// Replaces a file by a folder. A folder cannot be renamed over a file, so the file is renamed first.
     fn write_folder_over(&mut self) -> io::Result<bool> {
         self.place.remove_folder(&self.beside)?;
         self.holds = TempState::Nothing;
@@ -342,7 +345,7 @@ impl<'a> Step<'a> {
         Ok(created)
     }
 
-    /// Renames what is beside the file, unless something is in its place.
+    /// Renames the temporary file to the final name, unless that exists.
     fn put_where_nothing_is(&self) -> io::Result<bool> {
         match self.place.rename(&self.beside, &self.place.name, RenameFlags::NOREPLACE) {
             Err(error) if is_unknown(error) => self.link_where_nothing_is(),
@@ -370,7 +373,7 @@ impl<'a> Step<'a> {
         Ok(is_free)
     }
 
-    /// Renamed first, so that what is removed is what was looked at.
+    /// Removes the file. It is renamed first, so that the removed file is the compared one.
     fn remove(&mut self) -> io::Result<bool> {
         if !self.take_away()? {
             return Ok(false);
@@ -382,7 +385,7 @@ impl<'a> Step<'a> {
         is_before
     }
 
-    /// Renames what is in the place of the file, whatever it is.
+    /// Renames the entry in the place of the file to the temporary name, whatever it is.
     fn take_away(&mut self) -> io::Result<bool> {
         let renamed = match self.place.rename(&self.place.name, &self.beside, RenameFlags::NOREPLACE) {
             Err(error) if is_unknown(error) => self.place.rename_over(&self.place.name, &self.beside),
@@ -398,7 +401,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// A file that was made goes again; one that another process put in its place stays.
+    /// Removes a file that was created; a file that another process put in its place stays.
     fn withdraw(&mut self) -> io::Result<()> {
         if !self.take_away()? {
             return Ok(());
@@ -457,7 +460,7 @@ impl Drop for Step<'_> {
     }
 }
 
-/// The file system, or the kernel, does not know such a way to rename.
+/// Whether the file system or the kernel does not support such a rename.
 fn is_unknown(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
 }

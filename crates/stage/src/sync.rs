@@ -1,6 +1,7 @@
-//! What was written survives a power cut from here on.
+//! [`sync_one`] and [`sync_systems`]: sync files to disk, so that they survive a power failure.
 //!
-//! One file is synced alone. Of several, the file system as a whole: it costs about as much as a single file does.
+//! A single file is synced alone. For several files, the whole file system is synced, which takes about as long as a
+//! single file.
 use rustix::io::Errno;
 use std::{
     collections::HashSet,

@@ -1,5 +1,5 @@
-//! The temporary [`names`] beside a file while a change to it is made: the same each time, so that the next process finds what
-//! a killed one left.
+//! [`names`]: the temporary names beside a file while a change to it is made. They depend only on the change, so that
+//! the next process finds the files of a killed one.
 use crate::{
     blobs::Blobs,
     place::{Place, State},
@@ -13,10 +13,10 @@ use std::{
     os::unix::{ffi::OsStrExt, fs::MetadataExt},
 };
 
-/// More processes than this do not make the same change at the same time.
+/// Maximum temporary names for a change, and thus processes that make it at the same time.
 const MAX_NAMES: usize = 100;
 
-/// Names for a change, in the order in which they are taken.
+/// The temporary names for a change, in the order in which they are tried.
 pub(crate) fn names(change: &Change) -> impl Iterator<Item = OsString> {
     let state = |state: &Option<FileState>| match state {
         Some(FileState { hash: Hash(hash), mode, .. }) => format!("{hash} {mode}"),
@@ -31,12 +31,13 @@ pub(crate) fn names(change: &Change) -> impl Iterator<Item = OsString> {
     })
 }
 
-/// A name that nothing has.
+/// Returns an unused temporary name.
 pub(crate) fn free(change: &Change, place: &Place) -> io::Result<OsString> {
     names(change).find(|name| place.inode_of(name).is_none()).ok_or_else(none_free)
 }
 
-/// A file of a name that nothing had. Locked for as long as it is open: it belongs to a process that lives.
+/// Creates a file with an unused temporary name. It is locked for as long as it is open, which shows that it belongs to
+/// a living process.
 pub(crate) fn create(change: &Change, place: &Place) -> io::Result<(OsString, File)> {
     for name in names(change) {
         let file = match place.create(&name) {
@@ -52,7 +53,7 @@ pub(crate) fn create(change: &Change, place: &Place) -> io::Result<(OsString, Fi
     Err(none_free())
 }
 
-/// A link of a name that nothing had.
+/// Creates a link with an unused temporary name.
 pub(crate) fn create_link(change: &Change, place: &Place, target: &[u8]) -> io::Result<OsString> {
     for name in names(change) {
         match place.make_link(&name, target) {
@@ -64,7 +65,7 @@ pub(crate) fn create_link(change: &Change, place: &Place, target: &[u8]) -> io::
     Err(none_free())
 }
 
-/// A folder of a name that nothing had, open and locked like a file.
+/// Creates a folder with an unused temporary name, open and locked like a file.
 pub(crate) fn create_folder(change: &Change, place: &Place) -> io::Result<(OsString, File)> {
     for name in names(change) {
         match place.make_folder(&name) {
@@ -79,7 +80,7 @@ pub(crate) fn create_folder(change: &Change, place: &Place) -> io::Result<(OsStr
     Err(none_free())
 }
 
-/// Opens and locks a folder; `None` if it is gone, or belongs to a process that lives.
+/// Opens and locks a folder; `None` if it does not exist, or belongs to a living process.
 pub(crate) fn hold_folder(place: &Place, name: &OsStr) -> io::Result<Option<File>> {
     let folder = match place.open_folder(name) {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
@@ -89,7 +90,7 @@ pub(crate) fn hold_folder(place: &Place, name: &OsStr) -> io::Result<Option<File
     Ok((is_ours && place.inode_of(name) == Some(folder.metadata()?.ino())).then_some(folder))
 }
 
-/// The name beside the file under which a process that was killed over this change left the old content.
+/// The temporary name under which a process that was killed during this change left the old content.
 pub(crate) fn find_before(change: &Change, place: &Place) -> io::Result<Option<OsString>> {
     for name in names(change).take_while(|name| place.inode_of(name).is_some()) {
         if place.look_at(&name)?.0.is(&change.before) {
@@ -99,7 +100,8 @@ pub(crate) fn find_before(change: &Change, place: &Place) -> io::Result<Option<O
     Ok(None)
 }
 
-/// The name beside the file under which a process that was killed over this change left a folder in which something is, or may be.
+/// The temporary name under which a process that was killed during this change left a folder that is, or may be, not
+/// empty.
 pub(crate) fn find_full_folder(change: &Change, place: &Place) -> io::Result<Option<OsString>> {
     for name in names(change).take_while(|name| place.inode_of(name).is_some()) {
         if is_folder(place, &name) && place.has_entries(&name)? != Some(false) {
@@ -113,7 +115,7 @@ fn none_free() -> io::Error {
     io::Error::new(io::ErrorKind::AlreadyExists, "all names beside it are taken")
 }
 
-/// Removes what a process left that was killed over this change.
+/// Removes the temporary files of a process that was killed during this change.
 pub(crate) fn tidy(blobs: &Blobs, change: &Change, place: &Place) {
     for name in names(change).take_while(|name| place.inode_of(name).is_some()) {
         if is_folder(place, &name) {
@@ -128,18 +130,18 @@ fn is_folder(place: &Place, name: &OsStr) -> bool {
     place.stat(name).is_some_and(|found| FileType::from_raw_mode(found.st_mode).is_dir())
 }
 
-/// Whether the change may have a folder beside the file. Such a folder stays if it is not empty.
+/// Whether the change may leave a folder under a temporary name. Such a folder stays if it is not empty.
 fn is_about_folder(change: &Change) -> bool {
     let states = [&change.before, &change.after].into_iter().flatten();
     states.into_iter().any(|state| state.kind() == FileKind::Folder)
 }
 
-/// Whether it is unlocked, and is the old content or a beginning of the new one. Anything else may be a file of the
-/// user.
+/// Whether the entry is a left-over: unlocked, and with the old content or a beginning of the new one. Anything else
+/// may be a file of the user.
 fn is_left_over(blobs: &Blobs, change: &Change, place: &Place, name: &OsStr) -> io::Result<bool> {
     let (State::Known(found), file) = place.look_at(name)? else { return Ok(false) };
     let Some(file) = file else {
-        // A link cannot be held, and is made and put in place at once.
+        // A link cannot be locked, but it is complete as soon as it is created.
         return Ok(found.kind() == FileKind::Link && [&change.before, &change.after].contains(&&Some(found)));
     };
     if file.try_lock().is_err() {

@@ -1,4 +1,5 @@
-//! Access control of the bot: it answers the people whom its owner names, and those who send the pairing [`Code`].
+//! [`Admission`]: access control of the bot: it answers the users whom its owner allows, and users who send the pairing
+//! [`Code`].
 use super::updates::Person;
 use std::{
     collections::HashMap,
@@ -7,17 +8,17 @@ use std::{
 
 /// How long a code is valid.
 const CODE_LIFETIME: Duration = Duration::from_secs(600);
-/// How many wrong codes end it.
+/// Number of wrong codes that invalidate the code.
 const MAX_TRIES: u32 = 5;
-/// Shortest time between two refusals to the same stranger.
+/// Minimum time between two refusals to the same stranger.
 const REFUSAL_INTERVAL: Duration = Duration::from_secs(60);
-/// Maximum strangers that are remembered; further ones get no answer.
+/// Maximum number of remembered strangers; further ones get no answer.
 const MAX_STRANGERS: usize = 1_000;
-/// Without characters that are easily taken for others.
+/// Characters of a code, without those that are easily confused.
 const CODE_ALPHABET: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
 const CODE_LENGTH: usize = 8;
 
-/// A code that lets one person in.
+/// A code that admits one user.
 pub(super) struct Code {
     text: String,
     made_at: Instant,
@@ -39,20 +40,20 @@ impl Code {
     }
 }
 
-/// The reaction to a person who is not on the list.
+/// How to react to a user who is not allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stranger {
-    /// Sent the code: is let in, and the code is used up.
+    /// The user sent the code and is admitted; the code is used up.
     LetIn,
-    /// Is told that this is private.
+    /// The user is told that the bot is private.
     Refused,
-    /// Is told nothing.
+    /// The user gets no answer.
     Ignored,
-    /// Sent the last wrong code, which ends pairing. The bot answers that it is private.
+    /// The user sent the last wrong code, which ends pairing, and is told that the bot is private.
     CodeEnded,
 }
 
-/// Strangers, and the code that makes one of them a friend.
+/// The strangers, and the code that admits one of them.
 #[derive(Default)]
 pub(super) struct Admission {
     code: Option<Code>,
@@ -64,7 +65,7 @@ impl Admission {
         Self { code, refused: HashMap::new() }
     }
 
-    /// A stranger says something in a private chat.
+    /// Decides about a stranger's message in a private chat.
     pub(super) fn judge(&mut self, who: &Person, text: &str, now: Instant) -> Stranger {
         if self.code.as_ref().is_some_and(|code| now.duration_since(code.made_at) > CODE_LIFETIME) {
             self.code = None;
@@ -97,7 +98,7 @@ impl Admission {
     }
 }
 
-/// What may be meant as a code: `/start CODE`, or a single word of its length.
+/// Text that may be meant as a code: `/start CODE`, or a single word of its length.
 fn offered(text: &str) -> Option<String> {
     let text = text.trim();
     let word = match text.strip_prefix("/start") {
@@ -110,7 +111,7 @@ fn offered(text: &str) -> Option<String> {
     is_tried.then(|| word.to_ascii_uppercase())
 }
 
-/// Takes as long for a wrong code as for the right one.
+/// Compares in constant time.
 fn is_same(code: &str, offer: &str) -> bool {
     let differ = code.bytes().zip(offer.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
     code.len() == offer.len() && differ == 0
@@ -138,7 +139,7 @@ mod tests {
             &[(1, "/start abcd-2345", 0, LetIn)],
             &[(1, "ABCD2345", 11, Refused)],
             &[(1, "x", 0, Refused), (1, "x", 0, Ignored), (2, "x", 0, Refused), (1, "x", 2, Refused)],
-            // Five wrong codes, from any person; words do not count.
+            // Five wrong codes, of any users; other words do not count.
             &[
                 (1, "WRONG234", 0, Refused),
                 (2, "WRONG234", 0, Refused),

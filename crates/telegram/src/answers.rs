@@ -1,4 +1,4 @@
-//! [`still_asked`] and the buttons of a chat: who pressed one, and what happens to an answered question.
+//! [`still_asked`] and the handling of buttons: who pressed one, and what happens to an answered question.
 use super::{
     asking::{self, Approval, Ask, Button, Document, Kind},
     chat::Chat,
@@ -14,7 +14,7 @@ use std::{mem, sync::Arc};
 const OUT_OF_DATE: &str = "This question is out of date.";
 
 impl Chat {
-    /// An authorized person has pressed a button.
+    /// Handles a button that an authorized user has pressed.
     pub(super) async fn pressed(&mut self, press: Press) {
         let Some(button) = Button::read(&press.data) else { return self.over(press) };
         match button {
@@ -55,7 +55,8 @@ impl Chat {
         self.outbox.push(Job::Unbutton { message: press.message });
     }
 
-    /// The call of a question that is answered now; `None` if it has been before, or was shown without such a button.
+    /// Marks a question as answered, and returns its call; `None` if it was answered before, or was sent without this
+    /// button.
     fn answered(&mut self, ask: u64, button: &str) -> Option<CallId> {
         if !self.outbox.offers(ask, button) {
             return None;
@@ -73,7 +74,7 @@ impl Chat {
         }
     }
 
-    /// Asks what a fact says that a call asks.
+    /// Asks the question in a fact.
     pub(super) fn ask_of(&mut self, session: &Session, fact: &Fact) {
         if !session.may_allow() {
             return self.outbox.say("A call asks. It can be answered only where the session is open.");
@@ -99,7 +100,8 @@ impl Chat {
         self.outbox.set_asking(true);
     }
 
-    /// The questions of `call`, or all, lose their buttons and show how they ended, on whichever client they were answered.
+    /// Removes the buttons of the questions of `call`, or of all questions, and shows how they ended, on whichever
+    /// client they were answered.
     pub(super) fn end_asks(&mut self, call: Option<&CallId>, how: &str) {
         let (over, open) =
             mem::take(&mut self.asks).into_iter().partition(|ask| call.is_none_or(|call| ask.call == *call));

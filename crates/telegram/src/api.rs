@@ -1,7 +1,7 @@
-//! [`Api`]: sends requests to Telegram, one per method, and reads the answers.
+//! [`Api`]: sends requests to Telegram, one per method, and parses the responses.
 //!
-//! `ok` is looked at first, and of a result only what is needed: servers that are in for Telegram leave things out. A
-//! token is a part of each address, so no address is ever logged or shown.
+//! Only `ok` and the necessary parts of a result are parsed, since servers that replace Telegram omit fields. The token
+//! is part of each address, so no address is ever logged or shown.
 use fnv::FnvHasher;
 use haft_http::{CONNECT, Reach};
 use reqwest::{
@@ -11,21 +11,21 @@ use reqwest::{
 use serde_json::{Value, json};
 use std::{fmt, hash::Hasher, time::Duration};
 
-/// How long Telegram may take for any request but that for updates.
+/// Timeout of all requests except the one for updates.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long Telegram holds a request for updates that do not exist yet.
+/// How long Telegram holds a request for updates while there are none.
 const POLL_TIMEOUT: Duration = Duration::from_secs(25);
-/// Maximum bytes of an answer: a hundred updates have a few hundred kilobytes.
+/// Maximum bytes of a response: a hundred updates have a few hundred kilobytes.
 const MAX_ANSWER: usize = 16 << 20;
-/// How long to wait if Telegram says "too many requests" without a time.
+/// How long to wait if Telegram answers "too many requests" without a time.
 const USUAL_WAIT: Duration = Duration::from_secs(3);
 
-/// Maximum of one wait, whatever Telegram asks for.
+/// Maximum time of one wait, whatever Telegram asks for.
 const MAX_WAIT: Duration = Duration::from_secs(3_600);
-/// How the error begins for an answer that does not come from the Bot API.
+/// Prefix of the error for a response that does not come from the Bot API.
 const NO_ANSWER: &str = "no answer of the Bot API";
 
-/// What a bot shows to Telegram. It is never printed.
+/// The token of a bot. It is never printed.
 #[derive(Clone)]
 pub struct Token(String);
 
@@ -36,13 +36,13 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// `None` if the text has characters that no token has, such as white space.
+    /// `None` if the text has characters that cannot be in a token, such as white space.
     pub fn new(text: &str) -> Option<Self> {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || b":_-".contains(&byte);
         (!text.is_empty() && text.bytes().all(fits)).then(|| Self(text.to_owned()))
     }
 
-    /// Names the bot without giving the token away: the number in front of the colon, otherwise a print of it all.
+    /// An ID of the bot that does not reveal the token: the number before the colon, otherwise a hash of the token.
     pub(super) fn bot(&self) -> String {
         match self.0.split_once(':') {
             Some((id, _)) if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()) => id.to_owned(),
@@ -55,20 +55,20 @@ impl Token {
     }
 }
 
-/// Why there is no result.
+/// Why a request has no result.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Refusal {
-    /// No answer came, or the server failed: a retry may succeed.
+    /// No response arrived, or the server failed: a retry may succeed.
     Unreachable(String),
     /// Retry only after this time.
     Wait(Duration),
-    /// The chat has this number from here on.
+    /// The chat has this ID from here on.
     Moved(i64),
-    /// Telegram refuses the request, in its own words.
+    /// Telegram refuses the request.
     Refused {
         /// HTTP status code.
         code: u64,
-        /// What Telegram says.
+        /// Telegram's description of the error.
         description: String,
     },
 }
@@ -85,7 +85,7 @@ impl fmt::Display for Refusal {
 }
 
 impl Refusal {
-    /// Whether Telegram's words hold `words`, in whatever case.
+    /// Whether Telegram's description contains `words`, ignoring case.
     pub(super) fn says(&self, words: &str) -> bool {
         matches!(self, Self::Refused { description, .. } if description.to_lowercase().contains(words))
     }
@@ -96,7 +96,7 @@ impl Refusal {
     }
 }
 
-/// A file that goes out.
+/// A file to send.
 pub(super) struct Upload<'a> {
     /// The name of the field: `photo`, `document`.
     pub(super) field: &'a str,
@@ -105,7 +105,7 @@ pub(super) struct Upload<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-/// The way to one bot.
+/// A client for one bot.
 #[derive(Clone)]
 pub(super) struct Api {
     client: Client,
@@ -114,7 +114,7 @@ pub(super) struct Api {
 }
 
 impl Api {
-    /// `url` is the text in front of `/bot<TOKEN>/<METHOD>`.
+    /// `url`: the address before `/bot<TOKEN>/<METHOD>`.
     pub(super) fn new(url: &str, token: Token) -> Result<Self, String> {
         let parsed = reqwest::Url::parse(url).ok().filter(|url| ["http", "https"].contains(&url.scheme()));
         let parsed = parsed.ok_or_else(|| "it begins with neither `http://` nor `https://`".to_owned())?;
@@ -123,12 +123,12 @@ impl Api {
         Ok(Self { client, url: url.trim_end_matches('/').to_owned(), token })
     }
 
-    /// The result of `method`.
+    /// Calls `method`, and returns its result.
     pub(super) async fn call(&self, method: &str, parameters: &Value) -> Result<Value, Refusal> {
         self.ask(self.json(method, parameters), REQUEST_TIMEOUT).await
     }
 
-    /// What came since `offset`; waits a while where there is nothing.
+    /// Requests the updates from `offset` on; waits a while if there are none.
     pub(super) async fn updates(&self, offset: i64) -> Result<Vec<Value>, Refusal> {
         let parameters = json!({
             "offset": offset, "timeout": POLL_TIMEOUT.as_secs(), "limit": 100,
@@ -140,13 +140,13 @@ impl Api {
         }
     }
 
-    /// The result of a method that takes a file.
+    /// Calls a method with a file, and returns its result.
     pub(super) async fn send(&self, method: &str, chat: i64, file: Upload<'_>) -> Result<Value, Refusal> {
         let name: String =
             file.name.chars().map(|c| if c == '"' || c.is_control() { '_' } else { c }).collect();
         let part = Part::bytes(file.bytes.to_vec()).file_name(name).mime_str(file.mime);
         let part = part.map_err(|error| refused(400, &error.to_string()))?;
-        // Telegram reads names as they are.
+        // Telegram does not decode names.
         let form = Form::new().percent_encode_noop().text("chat_id", chat.to_string());
         let form = form.part(file.field.to_owned(), part);
         self.ask(self.client.post(self.address(method)).multipart(form), REQUEST_TIMEOUT * 5).await
@@ -200,7 +200,7 @@ impl Api {
         }
     }
 
-    /// A server in place of Telegram may repeat the address, which holds the token.
+    /// Removes the token from an error: a server in place of Telegram may repeat the address.
     fn cleaned(&self, refusal: Refusal) -> Refusal {
         let clean = |text: String| text.replace(&self.token.0, "…");
         match refusal {
@@ -217,7 +217,7 @@ fn refused(code: u64, description: &str) -> Refusal {
     Refusal::Refused { code, description: description.to_owned() }
 }
 
-/// What an answer says, whatever its status is.
+/// Parses a response, whatever its status.
 fn result(status: u16, body: &[u8]) -> Result<Value, Refusal> {
     let Ok(Value::Object(mut answer)) = serde_json::from_slice(body) else {
         return Err(no_answer(status, body.len()));
@@ -240,7 +240,7 @@ fn result(status: u16, body: &[u8]) -> Result<Value, Refusal> {
     }
 }
 
-/// Another server answered. If it blames the request, a retry does not help.
+/// The error if another server answered. A retry does not help if it blames the request.
 fn no_answer(status: u16, bytes: usize) -> Refusal {
     let why = format!("{NO_ANSWER}, but {status} and {bytes} bytes");
     match status {
@@ -320,7 +320,7 @@ mod tests {
         }
     }
 
-    // A token in a message would be in logs and terminals.
+    // A token in a message would end up in logs and terminals.
     #[tokio::test]
     async fn no_error_tells_the_token() {
         let token = "12345:very-secret_token";

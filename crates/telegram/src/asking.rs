@@ -1,5 +1,5 @@
-//! [`Ask`], [`Approval`], [`UndoChoices`] and [`keyboard`]: questions with buttons: what a call wants to do, what a tool wants to
-//! know, and what is to be undone.
+//! [`Ask`], [`Approval`], [`UndoChoices`] and [`keyboard`]: questions with buttons: approvals of calls, questions of
+//! tools, and what to undo.
 use super::{
     rich::{Rich, Style},
     types::{InlineKeyboardButton, InlineKeyboardMarkup},
@@ -8,51 +8,51 @@ use haft_core::{Answer, CallId, Command, Fact, Question, SessionId};
 use haft_engine::Session;
 use haft_present::{diff, proposal::Proposal, safe};
 
-/// Maximum characters of a question; a longer one comes as a file as well.
+/// Maximum characters of a question; a longer one is also sent as a file.
 const MAX_SHOWN_CHARACTERS: usize = 2_600;
-/// Maximum characters of how a question ended.
+/// Maximum characters of the text how a question ended.
 const MAX_ENDED_CHARACTERS: usize = 800;
-/// Maximum characters of a button.
+/// Maximum characters of a button's label.
 const MAX_LABEL_CHARACTERS: usize = 60;
 
 /// A question that is in the chat.
 pub(super) struct Ask {
-    /// What its buttons name it; never used for another one.
+    /// ID in its buttons, never used for another question.
     pub(super) id: u64,
     pub(super) call: CallId,
     pub(super) text: Rich,
     pub(super) kind: Kind,
-    /// An answer was given here, and the session has not recorded it yet.
+    /// Whether the user answered in this chat, and the session has not recorded the answer yet.
     pub(super) is_answered: bool,
 }
 
 pub(super) enum Kind {
-    /// May this call do what it wants?
+    /// The approval of a call.
     Approval,
-    /// What a tool wants to know.
+    /// A question of a tool.
     Question { choices: Vec<String> },
 }
 
-/// What a button stands for.
+/// The meaning of a button.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Button {
-    /// The answer to the approval of this number.
+    /// The answer to the approval with this ID.
     Answer(u64, Answer),
-    /// A choice of the question of this number, counted from 0.
+    /// A choice of the question with this ID: its index, from 0.
     Choice(u64, usize),
-    /// Undo the item at this place, counted from 0, of the list with this number.
+    /// Undo the item with this index, from 0, of the list with this ID.
     Undo(u64, usize),
-    /// A session to continue with.
+    /// Continue with this session.
     Session(String),
 }
 
-/// What the buttons of the last list of `/undo` stand for. They count until something else is recorded: later the same
-/// number may be that of another call.
+/// The meaning of the buttons of the last list of `/undo`. They are valid until the session records another entry:
+/// afterwards the same number may be that of another call.
 pub(super) struct UndoChoices {
-    /// What the buttons name it; never used for another list.
+    /// ID in the buttons, never used for another list.
     pub(super) id: u64,
     pub(super) session: SessionId,
-    /// The number of entries of the session when it was listed.
+    /// Number of entries of the session when the list was made.
     pub(super) entries: usize,
     pub(super) commands: Vec<Command>,
 }
@@ -63,7 +63,7 @@ pub(super) fn data_of(keyboard: &InlineKeyboardMarkup) -> impl Iterator<Item = &
 }
 
 impl Button {
-    /// Data of a button: at most 64 bytes, the limit of Telegram.
+    /// Data of a button: at most 64 bytes, Telegram's limit.
     fn data(&self) -> String {
         match self {
             Self::Answer(ask, Answer::Once) => format!("a:{ask}:once"),
@@ -105,15 +105,15 @@ pub(super) fn keyboard(rows: Vec<Vec<(String, Button)>>) -> InlineKeyboardMarkup
     InlineKeyboardMarkup { inline_keyboard }
 }
 
-/// A question about a call as it is in the chat.
+/// A question about a call in the chat.
 pub(super) struct Approval {
     pub(super) ask: Ask,
     pub(super) keys: InlineKeyboardMarkup,
-    /// What does not fit into a message, whole: it comes before the buttons.
+    /// The complete text, if it does not fit into a message; sent before the buttons.
     pub(super) document: Option<Document>,
 }
 
-/// A text that is sent as a file, and the keys that a question has where it cannot be sent.
+/// A text that is sent as a file, and the buttons for the question if the file cannot be sent.
 #[derive(Clone, Debug)]
 pub(super) struct Document {
     pub(super) name: String,
@@ -121,7 +121,8 @@ pub(super) struct Document {
     pub(super) keys_without: InlineKeyboardMarkup,
 }
 
-/// The question about the call of `fact`, with everything that the call would do; `None` if it asks for no approval.
+/// The question about the call of `fact`, with everything that the call would do; `None` if `fact` asks for no
+/// approval.
 pub(super) fn approval(session: &Session, id: u64, fact: &Fact) -> Option<Approval> {
     let Fact::ApprovalAsked { call, changes, .. } = fact else { return None };
     let proposal = Proposal::of(session, fact)?;
@@ -165,7 +166,8 @@ pub(super) fn approval(session: &Session, id: u64, fact: &Fact) -> Option<Approv
     Some(Approval { ask, keys, document })
 }
 
-/// A button for each choice; the person may also write something else. What does not fit comes as a file before it.
+/// A tool's question with a button for each choice; the user may also write another answer. Text that does not fit is
+/// sent as a file before it.
 pub(super) fn question(
     id: u64,
     call: &CallId,
@@ -176,7 +178,7 @@ pub(super) fn question(
     let way =
         if question.choices.is_empty() { "Write your answer." } else { "Choose, or write your answer." };
     text.push(&format!("\n{way}"), &[Style::Italic]);
-    // Telegram takes no button without a text.
+    // Telegram accepts no button without text.
     let rows = question.choices.iter().enumerate().filter(|(_, choice)| !choice.trim().is_empty());
     let rows: Vec<_> =
         rows.map(|(place, choice)| vec![(choice.clone(), Button::Choice(id, place))]).collect();
@@ -190,7 +192,7 @@ pub(super) fn question(
     (Ask { id, call: call.clone(), text, kind, is_answered: false }, keys, document)
 }
 
-/// What a button has no room for.
+/// The choices that do not fit on their buttons.
 fn choices(question: &Question) -> String {
     let is_long = |choice: &String| choice.chars().count() > MAX_LABEL_CHARACTERS || choice.contains('\n');
     if !question.choices.iter().any(is_long) {
@@ -207,7 +209,7 @@ impl Ask {
     }
 }
 
-/// What was answered, in words.
+/// The answer in words.
 pub(super) fn said(answer: Answer) -> &'static str {
     match answer {
         Answer::Once => "Allowed once.",
@@ -218,7 +220,7 @@ pub(super) fn said(answer: Answer) -> &'static str {
     }
 }
 
-/// Whole lines as far as they fit.
+/// As many whole lines as fit.
 fn clipped(text: &str, most: usize) -> String {
     let text = safe::text(text);
     if text.chars().count() <= most {

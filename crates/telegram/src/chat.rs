@@ -1,4 +1,4 @@
-//! [`Chat`]: one chat: sends its messages to its session, and shows in it what the session does.
+//! [`Chat`]: one chat: sends its messages to its session, and shows the session's events in it.
 use super::{
     Bot,
     asking::{self, Ask, UndoChoices},
@@ -19,21 +19,21 @@ use tokio::{
     time::{Instant, sleep, sleep_until, timeout},
 };
 
-/// "typing" is seen for five seconds (Bot API, `sendChatAction`).
+/// Interval of the "typing" status, which Telegram shows for five seconds (Bot API, `sendChatAction`).
 const TYPING_INTERVAL: Duration = Duration::from_secs(4);
-/// A prompt does not wait longer for "typing".
+/// Timeout of the "typing" status, so that prompts do not wait for it.
 const TYPING_TIMEOUT: Duration = Duration::from_secs(1);
-/// Shortest time between two notes that edited messages are not read.
+/// Minimum time between two notes that edited messages are not read.
 const EDIT_INTERVAL: Duration = Duration::from_secs(60);
 
-/// What reaches a chat.
+/// A message for a chat's task.
 pub(super) enum Mail {
-    /// The bot has started, and the chat existed before. These messages of then are in no journal, as it seems.
+    /// The bot has started, and the chat existed before. These earlier messages seem to be in no journal.
     Started(Vec<Message>),
     Said(Box<Message>),
     Edited,
     Pressed(Press),
-    /// The chat has another number from here on.
+    /// The chat has another ID from here on.
     Moved(i64),
 }
 
@@ -43,34 +43,34 @@ pub(super) struct Chat {
     pub(super) outbox: Arc<Outbox>,
     pub(super) open: Option<Open>,
     pub(super) asks: Vec<Ask>,
-    /// What the last list of `/undo` offers.
+    /// The choices of the last list of `/undo`.
     pub(super) choices: Option<UndoChoices>,
-    /// The calls that are being undone: it may take a while.
+    /// The calls that are being undone, which may take a while.
     pub(super) undoing: Option<UndoCalls>,
-    /// Prompts whose files are not there yet, and the one that is worked on.
+    /// Prompts whose files were not downloaded yet.
     pub(super) waiting: VecDeque<Vec<Message>>,
-    /// Messages of the prompts that the session has been sent and not recorded.
+    /// Messages of the prompts that were sent to the session and not recorded yet.
     pub(super) sent: VecDeque<Vec<i64>>,
     pub(super) preparing: Option<Preparing>,
     pub(super) album: Option<(Vec<Message>, Instant)>,
     edited_at: Option<Instant>,
-    /// The bot ends: nothing more is begun.
+    /// Whether the bot is shutting down, so that nothing is begun.
     is_closing: bool,
 }
 
-/// A prompt whose files are being fetched.
+/// A prompt whose files are being downloaded.
 pub(super) struct Preparing {
     pub(super) messages: Vec<i64>,
     pub(super) prepared: BoxFuture<'static, Prepared>,
 }
 
-/// A session that is open.
+/// An open session.
 pub(super) struct Open {
     pub(super) session: Session,
     pub(super) events: Pin<Box<dyn Stream<Item = Event> + Send>>,
-    /// Entries before this one were there when it was opened: their questions are over.
+    /// Entries before this one existed when the session was opened: their questions are over.
     pub(super) fresh: u64,
-    /// But these are still asked, once all before is told.
+    /// Exceptions: questions that are still open, asked again after the history was sent.
     pub(super) asked: Vec<Arc<Entry>>,
 }
 
@@ -94,7 +94,7 @@ impl Chat {
         }
     }
 
-    /// Runs until no more messages come and all are sent.
+    /// Runs until no more messages arrive and all are sent.
     pub(super) async fn live(mut self, mut inbox: mpsc::UnboundedReceiver<Mail>) {
         let writer = self.bot.writer(self.outbox.clone());
         let typing = typing(self.bot.clone(), self.outbox.clone());
@@ -132,14 +132,14 @@ impl Chat {
         }
     }
 
-    /// The buttons of before cannot be pressed any more.
+    /// Handles a new ID of the chat. Earlier buttons are invalid.
     fn moved(&mut self, to: i64) {
         self.choices = None;
         self.outbox.move_to(to);
         self.repeat_asks();
     }
 
-    /// After a restart: buttons of before are over, a turn that was cut off continues, what was not told is told.
+    /// After a restart: removes earlier buttons, continues a turn that was cut off, and sends what was not sent.
     async fn take_up(&mut self, unsent: Vec<Message>) {
         let state = self.state();
         state.asked.iter().for_each(|message| self.outbox.push(Job::Unbutton { message: *message }));
@@ -152,7 +152,7 @@ impl Chat {
         }
     }
 
-    /// Messages that the session's journal does not have; the others are done.
+    /// The messages that are not in the session's journal; the others are done.
     fn unrecorded(&self, unsent: Vec<Message>) -> Vec<Message> {
         let entries = self.state().session.and_then(|id| self.bot.engine.setup().home.peek(&id).ok());
         let recorded: Vec<i64> =
@@ -163,7 +163,7 @@ impl Chat {
         left
     }
 
-    /// Whether the journal holds a prompt of this chat that no turn has taken.
+    /// Whether the journal has a prompt of this chat that no turn has used.
     fn waits_in(&self, id: &SessionId) -> bool {
         let entries = self.bot.engine.setup().home.peek(&id.0).unwrap_or_default();
         let waiting = waiting_prompts(entries.iter().map(Arc::as_ref));
@@ -236,14 +236,14 @@ impl Chat {
         if let Some(failure) = open.session.journal().failure() {
             self.outbox.say(format!("The conversation was closed: {failure}."));
         }
-        // At the end of the bot it is kept for the next start.
+        // When the bot shuts down, they are kept for the next start.
         if self.is_closing {
             return;
         }
         let (id, was_joined, fresh) = (open.session.id().clone(), open.session.is_joined(), open.fresh);
-        // While a handle is held, the closed session is taken for an open one.
+        // While a handle exists, the closed session counts as open.
         drop(open);
-        // The session's process has died with the messages of this chat.
+        // The session's process ended before it used the messages of this chat.
         if was_joined && self.waits_in(&id) {
             self.go_on(&id.0, fresh).await;
         }
@@ -263,7 +263,8 @@ impl Chat {
         }
     }
 
-    /// The process that had the session is gone: it continues here, or wherever it is open then.
+    /// Sends messages again that a session's ended process did not record: the session continues here, or in the
+    /// process that has it open by then.
     async fn say_again(&mut self, unheard: Vec<Message>) {
         let same = |a: &Message, b: &Message| a.album.is_some() && a.album == b.album;
         let prompts: Vec<Vec<Message>> = unheard.chunk_by(same).map(<[Message]>::to_vec).collect();
@@ -278,7 +279,7 @@ impl Chat {
         let close = || self.outbox.close(session.id().0.clone(), next);
         match &entry.fact {
             Fact::Prompted { channel, .. } => {
-                // What was told so far is above what the person says.
+                // The text so far is shown above the user's message.
                 close();
                 self.heard(channel);
                 self.outbox.set_running(true);
@@ -326,12 +327,12 @@ impl Chat {
         }
     }
 
-    /// Whether the session that is open took it.
+    /// Sends a command to the open session; returns whether that succeeded.
     pub(super) fn send(&self, command: Command) -> bool {
         self.open.as_ref().is_some_and(|open| open.session.send(command).is_ok())
     }
 
-    /// The number of the chat.
+    /// The ID of the chat.
     pub(super) fn id(&self) -> i64 {
         self.outbox.chat()
     }
@@ -345,12 +346,12 @@ impl Chat {
     }
 }
 
-/// Whether the last turn has no end.
+/// Whether the last turn was cut off.
 pub(super) fn is_cut_off(entries: &[Arc<Entry>]) -> bool {
     LastTurn::of(entries) == LastTurn::CutOff
 }
 
-/// Waits forever where nothing is open.
+/// The next event; waits forever if no session is open.
 async fn next(open: &mut Option<Open>) -> Option<Event> {
     match open {
         Some(open) => open.events.next().await,
@@ -372,7 +373,7 @@ async fn due(album: &Option<(Vec<Message>, Instant)>) {
     }
 }
 
-/// Shows that something is going on, again and again.
+/// Shows the "typing" status repeatedly while the session is working.
 async fn typing(bot: Arc<Bot>, outbox: Arc<Outbox>) {
     loop {
         sleep(TYPING_INTERVAL).await;
@@ -383,7 +384,7 @@ async fn typing(bot: Arc<Bot>, outbox: Arc<Outbox>) {
 }
 
 impl Bot {
-    /// Best effort: a server in place of Telegram may not know it.
+    /// Ignores errors: a server in place of Telegram may not support this method.
     pub(super) async fn type_in(&self, chat: i64) {
         let parameters = json!({"chat_id": chat, "action": "typing"});
         let _best_effort = timeout(TYPING_TIMEOUT, self.api.call("sendChatAction", &parameters)).await;

@@ -13,7 +13,7 @@ use haft_present::{
     typed::{Meant, Typed},
 };
 
-/// The commands, as Telegram shows them while a person types.
+/// The commands, as Telegram lists them while the user types.
 pub(super) const COMMANDS: [(&str, &str); 17] = [
     ("help", "show the commands"),
     ("new", "begin a new conversation"),
@@ -34,10 +34,10 @@ pub(super) const COMMANDS: [(&str, &str); 17] = [
     ("start", "a greeting"),
 ];
 
-/// Maximum jobs, sessions or calls that are listed.
+/// Maximum number of listed jobs, sessions or calls.
 pub(super) const MAX_LISTED: usize = 8;
 
-/// The name and the rest of `/NAME@BOT REST`; `None` if it is not a command, or one for another bot.
+/// The name and the rest of `/NAME@BOT REST`; `None` if it is not a command, or a command for another bot.
 pub(super) fn parsed<'a>(text: &'a str, bot: &str) -> Option<(&'a str, &'a str)> {
     let said = text.trim().strip_prefix('/')?;
     let (name, rest) = said.split_once(char::is_whitespace).unwrap_or((said, ""));
@@ -49,7 +49,7 @@ pub(super) fn parsed<'a>(text: &'a str, bot: &str) -> Option<(&'a str, &'a str)>
     Some((name, rest.trim()))
 }
 
-/// Whether the bot itself answers to it.
+/// Whether the bot itself handles the command.
 pub(super) fn is_known(name: &str) -> bool {
     COMMANDS.iter().any(|(known, _)| *known == name)
 }
@@ -94,7 +94,7 @@ impl Chat {
         self.outbox.say(format!("A new conversation{with}: what is to be done?"));
     }
 
-    /// A command that all front-ends have.
+    /// Runs a command that all front-ends have.
     async fn typed(&mut self, name: &str, rest: &str) {
         let Some(typed) = Typed::named(name, rest) else {
             return self.outbox.say(format!("/{name} takes no text."));
@@ -119,7 +119,7 @@ impl Chat {
         }
     }
 
-    /// Adds to a prompt the chat that it came from.
+    /// Adds this chat to a prompt, as its origin.
     fn said_here(&self, command: Command) -> Command {
         match command {
             Command::Prompt { parts, .. } => Command::Prompt { parts, channel: Some(self.channel(&[])) },
@@ -250,7 +250,7 @@ impl Chat {
     }
 }
 
-/// Whether a model is named by where it lies on the machine: no chat looks around there.
+/// Whether a model is named by a file: chats may not explore the machine's files.
 fn is_a_file(spec: &str) -> bool {
     match spec.split_once('/') {
         Some(("script", _)) => true,

@@ -1,5 +1,5 @@
-//! [`Prepared`]: pictures and files, in and out. The model reads the file name from the sender's machine; it is used
-//! for nothing else.
+//! [`Prepared`]: pictures and files, in both directions. The file name from the sender's machine is shown to the model;
+//! it is used for nothing else.
 use super::{
     api::{Api, Refusal},
     types,
@@ -18,28 +18,28 @@ use std::{
     time::Duration,
 };
 
-/// What a bot can fetch (Bot API, `getFile`).
+/// Maximum bytes of a file that a bot can download (Bot API, `getFile`).
 const MAX_IN: usize = 20 << 20;
-/// What a bot can send (Bot API, "Sending files").
+/// Maximum bytes of a file that a bot can send (Bot API, "Sending files").
 const MAX_OUT: u64 = 50 << 20;
 /// Maximum characters of a file's name that are shown.
 const MAX_NAME_LENGTH: usize = 100;
-/// Maximum bytes of what a message quotes: a message of Telegram has no more than 4,096 characters.
+/// Maximum bytes of a quotation: a message of Telegram has at most 4,096 characters.
 const MAX_QUOTED_BYTES: usize = 16_384;
-/// Waits before another try of a download that failed without a connection.
+/// Delays before a download is retried that failed because of the connection.
 const RETRY_DELAYS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(8)];
 
-/// What messages say to the model.
+/// The content of messages, for the model.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Prepared {
-    /// The messages that it comes from.
+    /// IDs of the messages.
     pub(super) messages: Vec<i64>,
     pub(super) parts: Vec<Part>,
-    /// What the sender should know.
+    /// Problems to show to the sender.
     pub(super) problems: Vec<String>,
 }
 
-/// Fetches what came with the messages of one prompt; what is not a picture is put into `folder`.
+/// Downloads the files of the messages of one prompt; files that are not pictures are stored in `folder`.
 pub(super) async fn prepared(api: Api, messages: Vec<Message>, folder: PathBuf) -> Prepared {
     let ids = messages.iter().map(|message| message.id).collect();
     let mut prepared = Prepared { messages: ids, ..Prepared::default() };
@@ -71,7 +71,7 @@ pub(super) async fn prepared(api: Api, messages: Vec<Message>, folder: PathBuf) 
     prepared
 }
 
-/// In Markdown, as far as it is read.
+/// Formats a quotation in Markdown, cut to its maximum.
 fn quotation(quote: &Quote) -> String {
     let text = safe::text(clip::head(quote.text.trim(), MAX_QUOTED_BYTES)).into_owned();
     let lines = text.lines().map(|line| format!("> {line}"));
@@ -81,7 +81,7 @@ fn quotation(quote: &Quote) -> String {
 
 enum Fetched {
     Picture(Image),
-    /// What the model is told of it.
+    /// The text about it for the model.
     File(String),
 }
 
@@ -90,7 +90,7 @@ async fn fetched(api: &Api, file: &File, message: i64, folder: &Path) -> Result<
         return Err(format!("it has more than {} MB", MAX_IN >> 20));
     }
     let bytes = downloaded(api, &file.id).await.map_err(|refusal| refusal.to_string())?;
-    // What it is, its bytes say: neither its name nor its media type can be relied on.
+    // The type is determined by the bytes: neither the name nor the media type is reliable.
     if let Some(mime) = media_type(&bytes) {
         return Ok(Fetched::Picture(Image { mime: mime.into(), data: STANDARD.encode(&bytes) }));
     }
@@ -125,7 +125,7 @@ async fn downloaded(api: &Api, id: &str) -> Result<Vec<u8>, Refusal> {
     }
 }
 
-/// Under a name of our own: the message's number, and an end that says what may be in it.
+/// Stores a file under a safe name: the message's ID, and an extension for its content.
 fn stored(folder: &Path, message: i64, name: Option<&str>, bytes: &[u8]) -> io::Result<PathBuf> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let end = name.and_then(|name| name.rsplit_once('.')).map_or("bin", |(_, end)| end);
@@ -143,7 +143,7 @@ fn stored(folder: &Path, message: i64, name: Option<&str>, bytes: &[u8]) -> io::
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// In words that are harmless wherever they stand.
+/// The file's name in a form that is harmless in any text.
 fn called(file: &File) -> String {
     let Some(name) = &file.name else {
         return if file.is_photo { "a picture".into() } else { "a file without a name".into() };
@@ -154,7 +154,7 @@ fn called(file: &File) -> String {
     format!("the file \"{name}\"")
 }
 
-/// A file of the workspace by its path, and its name.
+/// Reads a file of the workspace; also returns its name.
 pub(super) fn of_workspace(setup: &Setup, path: &str) -> Result<(String, Vec<u8>), String> {
     let workspace = &setup.workspace;
     let failed = |why: String| format!("I cannot send `{path}`: {why}.");

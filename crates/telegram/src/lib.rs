@@ -1,13 +1,12 @@
-//! A bot on Telegram: each chat is a conversation with a session of its own.
+//! A bot on Telegram ([`run`]): each chat is a conversation with its own session.
 //!
-//! [`run`] asks Telegram what there is (long polling), answers only people whom the owner allows (`admission`,
-//! `reception`), and gives each chat what is meant for it (`chat`). Who writes into a chat is its `writer`, from what
-//! is in the `outbox`. What must outlive the process is in the `store`: an update is marked as handled, and its content
-//! kept, before it takes effect; and the position up to which a session's journal was sent, so that a restart sends the
-//! rest.
+//! [`run`] polls Telegram for updates (long polling), answers only users whom the owner allows (`admission`,
+//! `reception`), and passes each chat its messages (`chat`). A `writer` sends the content of a chat's `outbox`. The
+//! `store` keeps what must outlive the process: an update is marked as handled, and its content stored, before it takes
+//! effect; and the position up to which a session's journal was sent, so that a restart sends the rest.
 //!
-//! It uses `haft-engine` for sessions, `haft-present` for the words of what happens, and `haft-http` to reach Telegram.
-//! Begin with [`run`], then `chat` and `turn_renderer`.
+//! It uses `haft-engine` for sessions, `haft-present` to present events, and `haft-http` to reach Telegram. Begin with
+//! [`run`], then `chat` and `turn_renderer`.
 //!
 //! How it works inside: `README.md` of this crate.
 mod admission;
@@ -59,49 +58,50 @@ use tokio::{
 use types::BotCommand;
 use updates::Person;
 
-/// Telegram takes no more than about one message a second in a chat, and twenty a minute in a group (its FAQ for bots).
+/// Interval between messages: Telegram accepts about one message per second in a chat, and twenty per minute in a group
+/// (its FAQ for bots).
 const MESSAGE_INTERVAL: Duration = Duration::from_secs(1);
 const GROUP_MESSAGE_INTERVAL: Duration = Duration::from_secs(3);
-/// Maximum engines for other models; beyond it, those that no chat uses are closed.
+/// Maximum number of engines for other models; beyond it, those that no chat uses are closed.
 const MAX_ENGINES: usize = 4;
-/// Limit for sending the remaining messages at the end; the next start sends the rest.
+/// Timeout for sending the remaining messages at shutdown; the next start sends the rest.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How a bot works.
+/// Options of a bot.
 pub struct Options {
-    /// The text in front of `/bot<TOKEN>/<METHOD>`.
+    /// The address before `/bot<TOKEN>/<METHOD>`.
     pub api_url: String,
-    /// The bot's own.
+    /// The bot's token.
     pub token: Token,
-    /// Users who may talk to the bot, by Telegram's ID.
+    /// Telegram IDs of the users who may talk to the bot.
     pub allowed: Vec<i64>,
-    /// Let one more person in with a code, even if others are allowed already.
+    /// Whether to admit one more user with a code, even if others are allowed already.
     pub pair: bool,
-    /// Where the bot keeps what it must not forget; outside of every workspace.
+    /// Where the bot stores its state; outside of every workspace.
     pub folder: PathBuf,
-    /// Makes engines for `/model`, and knows the saved prompts, `/NAME`.
+    /// Creates engines for `/model`, and lists the saved prompts, `/NAME`.
     pub host: Arc<dyn Host>,
-    /// Messages for the person who runs the bot.
+    /// Prints messages for the user who runs the bot.
     pub notes: Notes,
 }
 
-/// Why the bot does not run.
+/// Why the bot cannot run.
 #[derive(Debug)]
 pub enum Trouble {
     /// The address is invalid.
     Address(String),
-    /// Telegram does not know the token; its own words.
+    /// Telegram does not accept the token; holds its description.
     Token(String),
-    /// Another process asks for the same bot's updates; Telegram's words.
+    /// Another process polls the same bot's updates; holds Telegram's description.
     Conflict(String),
-    /// Another process on this machine is this bot.
+    /// Another process on this machine runs this bot.
     Taken,
     /// The state of the bot cannot be saved.
     State(PathBuf, io::Error),
 }
 
 impl Trouble {
-    /// What a person can do about it.
+    /// What the user can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Address(_) => "leave out `--api-url`, or take e.g. http://127.0.0.1:8081",
@@ -136,17 +136,17 @@ struct Me {
     name: String,
 }
 
-/// What all chats share.
+/// The state that all chats share.
 struct Bot {
     engine: Engine,
     options: Options,
     api: Api,
     store: Arc<Store>,
     me: Me,
-    /// Engines that ask another model, by the model's name.
+    /// Engines for other models, by the model's name.
     engines: tokio::sync::Mutex<HashMap<String, Engine>>,
     admission: Mutex<Admission>,
-    /// What continues beside the asking for updates.
+    /// Receives tasks that run beside polling.
     tasks: mpsc::UnboundedSender<BoxFuture<'static, ()>>,
 }
 
@@ -185,7 +185,7 @@ pub async fn run(engine: Engine, options: Options, stop: impl Future<Output = ()
     ended
 }
 
-/// Runs what is given, forever.
+/// Runs the received tasks, forever.
 async fn errands_of(
     given: &mut mpsc::UnboundedReceiver<BoxFuture<'static, ()>>,
     going: &mut FuturesUnordered<BoxFuture<'static, ()>>,
@@ -199,7 +199,7 @@ async fn errands_of(
     }
 }
 
-/// Asks until Telegram answers.
+/// Retries until Telegram answers.
 async fn hello(api: &Api, notes: &Notes) -> Result<Me, Trouble> {
     let mut outage = Outage::default();
     loop {
@@ -213,7 +213,7 @@ async fn hello(api: &Api, notes: &Notes) -> Result<Me, Trouble> {
     }
 }
 
-/// Waits longer each time, and says so once.
+/// Waits longer after each failure, and notes an outage once.
 #[derive(Default)]
 struct Outage {
     times: u32,
@@ -246,7 +246,7 @@ impl Outage {
     }
 }
 
-/// What no patience helps against.
+/// Errors that no retry helps against.
 fn fatal(refusal: Refusal) -> Result<Refusal, Trouble> {
     match refusal {
         other if !other.is_of_telegram() => Ok(other),
@@ -258,7 +258,7 @@ fn fatal(refusal: Refusal) -> Result<Refusal, Trouble> {
     }
 }
 
-/// Told on standard error, where only the owner reads it.
+/// Creates the pairing code, and prints it on standard error, where only the owner sees it.
 fn code(options: &Options, store: &Store) -> Option<Code> {
     let has_nobody = options.allowed.is_empty() && store.read(|state| state.users.is_empty());
     if !has_nobody && !options.pair {
@@ -282,13 +282,13 @@ impl Bot {
             || self.store.read(|state| state.users.iter().any(|user| user.id == who))
     }
 
-    /// The saved prompts: name and description.
+    /// The saved prompts: names and descriptions.
     fn prompts(&self) -> Vec<(String, String)> {
         let saved = self.options.host.prompts(&self.engine.setup().workspace).into_iter();
         saved.map(|SavedPrompt { name, description, .. }| (name, description)).collect()
     }
 
-    /// What a line stands for that begins with `/`; an error says why it stands for nothing. The agent and the model of a chat
+    /// Expands a line that begins with `/`; the error says why that is impossible. The agent and the model of a chat
     /// are chosen when its conversation starts.
     fn expand(&self, line: &str) -> Result<String, String> {
         let expanded = self.options.host.expand(&self.engine.setup().workspace, line, "/help");
@@ -298,7 +298,7 @@ impl Bot {
         expanded.in_session(line, "").map_err(failed)
     }
 
-    /// An engine that asks `spec`; opened once.
+    /// The engine for the model `spec`; created once.
     async fn engine_with(&self, spec: &str) -> Result<Engine, String> {
         if spec == self.engine.setup().model.spec {
             return Ok(self.engine.clone());
@@ -321,14 +321,14 @@ impl Bot {
         Ok(engine)
     }
 
-    /// All that are open here.
+    /// All sessions that are open in this process.
     async fn sessions(&self) -> Vec<Session> {
         let engines = self.engines.lock().await;
         let others = engines.values().flat_map(Engine::sessions);
         self.engine.sessions().into_iter().chain(others).collect()
     }
 
-    /// The model of a session that is open here; `None` if another process has it.
+    /// The model of a session that is open in this process; `None` if another process has it.
     async fn model_of(&self, session: &Session) -> Option<String> {
         if session.is_joined() {
             return None;
@@ -355,7 +355,7 @@ impl Bot {
         MessageWriter::new(parts, outbox, rules)
     }
 
-    /// The number of a question; none is given twice.
+    /// The ID of the next question; each is unique.
     fn counted(&self) -> u64 {
         let counted = self.store.write(|state| {
             state.next_ask += 1;
@@ -370,14 +370,14 @@ impl Bot {
         }
     }
 
-    /// Does something without waiting for it; whether it works is of no matter.
+    /// Calls a method without waiting for it, and ignores errors.
     fn try_to(&self, method: &'static str, parameters: Value) {
         let api = self.api.clone();
         let task = async move { drop(api.call(method, &parameters).await) };
         let _the_bot_ends = self.tasks.send(task.boxed());
     }
 
-    /// Shows a notice to the person who pressed a button.
+    /// Shows a notice to the user who pressed a button.
     fn notice(&self, press: &str, text: &str) {
         let text: String = text.chars().take(180).collect();
         self.try_to("answerCallbackQuery", json!({"callback_query_id": press, "text": text}));

@@ -1,13 +1,13 @@
-//! [`rich`]: turns Markdown, which models write, into text that Telegram can show: headings and lists become text,
+//! [`rich`]: converts Markdown, which models write, to text that Telegram can show: headings and lists become text,
 //! tables become code.
 use super::rich::{Rich, Style};
 use haft_present::safe;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-/// An address longer than this is told as text.
+/// Maximum length of an address in a link; a longer one is shown as text.
 const MAX_URL: usize = 1_000;
 
-/// The whole text, or as much of it as there is so far: a fence that is open ends where the text does.
+/// Converts a complete or a partial text: an open fence ends at the end of the text.
 pub(super) fn rich(markdown: &str) -> Rich {
     let markdown = safe::text(markdown);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -19,19 +19,19 @@ pub(super) fn rich(markdown: &str) -> Rich {
 #[derive(Default)]
 struct Writer {
     rich: Rich,
-    /// Line ends that are owed before the next text.
+    /// Line breaks that are inserted before the next text.
     gap: usize,
     quotes: usize,
     bold: usize,
     italic: usize,
     strike: usize,
-    /// The block of code that is open: its language, and its text so far.
+    /// The open code block: its language, and its text so far.
     code: Option<(Option<String>, String)>,
-    /// The links that are open, and whether each can be followed.
+    /// The open links, and whether each can be followed.
     links: Vec<(String, bool)>,
-    /// The next number of each list that is open; none for one without numbers.
+    /// The next number of each open list; `None` for one without numbers.
     lists: Vec<Option<u64>>,
-    /// Whether an item has begun that has no text yet.
+    /// Whether a list item has begun that has no text yet.
     is_fresh: bool,
     table: Option<Table>,
 }
@@ -71,7 +71,7 @@ impl Writer {
             }
             Tag::BlockQuote(_) => {
                 self.owe(2);
-                // The text in front of a quote is not part of it.
+                // The line breaks before a quote are not part of it.
                 self.pay();
                 self.is_fresh = true;
                 self.quotes += 1;
@@ -152,7 +152,7 @@ impl Writer {
         self.is_fresh = true;
     }
 
-    /// Puts at least this many line ends before the next text.
+    /// Requests at least this many line breaks before the next text.
     fn owe(&mut self, lines: usize) {
         if !self.is_fresh {
             self.gap = self.gap.max(lines);
@@ -198,7 +198,7 @@ impl Writer {
         let Some((language, text)) = self.code.take() else { return };
         self.pay();
         self.is_fresh = false;
-        // The line end in front of a closing fence belongs to the fence.
+        // The line break before a closing fence belongs to the fence.
         self.rich.push(text.trim_end_matches('\n'), &[Style::Pre(language)]);
         self.owe(2);
     }
@@ -218,7 +218,7 @@ impl Writer {
 }
 
 impl Table {
-    /// Columns one below the other, the first row underlined.
+    /// Draws the table with aligned columns and the first row underlined.
     fn drawn(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or_default();
         let width = |column: usize| {
@@ -246,7 +246,7 @@ fn can_be_followed(url: &str) -> bool {
     has_scheme && url.len() <= MAX_URL
 }
 
-/// The first word behind a fence.
+/// The first word after a fence.
 fn language(kind: &CodeBlockKind<'_>) -> Option<String> {
     let CodeBlockKind::Fenced(words) = kind else { return None };
     let word = words.split_whitespace().next().unwrap_or_default();

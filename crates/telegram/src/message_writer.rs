@@ -1,5 +1,4 @@
-//! [`MessageWriter`]: writes into one chat: one message after the other, no faster than Telegram allows, and nothing
-//! twice.
+//! [`MessageWriter`]: sends messages to one chat: in order, no faster than Telegram allows, and nothing twice.
 use super::{
     api::{Api, Refusal, Upload},
     asking::Document,
@@ -15,34 +14,34 @@ use serde_json::{Value, json};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// If Telegram does not answer, the request is repeated after 1, 2, 4 … seconds, at most this.
+/// Maximum delay before a retry if Telegram does not answer; the delays are 1, 2, 4 … seconds.
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(60);
 
-/// Time before a request is repeated to a group that, as the answer says, has moved to the ID it already has.
+/// Delay before a request is repeated if the response says that the group has moved to the ID that it already has.
 const MOVE_INTERVAL: Duration = Duration::from_secs(3);
 
-/// Maximum tries for a file that fails: it is large, and later messages wait for it.
+/// Maximum attempts for a file: it is large, and later messages wait for it.
 const MAX_FILE_TRIES: u32 = 3;
 
-/// Prints a message for the person who runs the bot.
+/// Prints a message for the user who runs the bot.
 pub type Notes = Arc<dyn Fn(String) + Send + Sync>;
 
-/// Writes into a chat.
+/// Sends messages to a chat.
 pub(super) struct MessageWriter {
     pub(super) api: Api,
     pub(super) store: Arc<Store>,
     pub(super) outbox: Arc<Outbox>,
     pub(super) notes: Notes,
     pub(super) rules: Rules,
-    /// What is shown of the message that grows.
+    /// The shown part of the growing message.
     shown: Extent,
     edited: Option<Instant>,
-    /// Failures one after the other.
+    /// Number of consecutive failures.
     troubles: u32,
-    /// The messages of the questions that are open.
+    /// The messages of the open questions, by question.
     asks: HashMap<u64, i64>,
-    /// The message that grows, and how many messages of a text that is told are in the chat: as in the state, but also
-    /// of a session that the chat has left.
+    /// The growing message, and how many messages of the finished text are in the chat: as in the stored state, but
+    /// also for a session that the chat has left.
     message: Option<i64>,
     sent: usize,
 }
@@ -58,7 +57,7 @@ impl MessageWriter {
         Self { api, store, outbox, notes, rules, shown, edited, troubles, asks, message, sent }
     }
 
-    /// Writes what lies on the outbox, forever.
+    /// Sends the content of the outbox, forever.
     pub(super) async fn write(mut self) {
         loop {
             match self.outbox.next(self.rules, self.shown, self.edited) {
@@ -106,7 +105,7 @@ impl MessageWriter {
         }
     }
 
-    /// Shows finished text once, even if the chat has left the session: in the message that grew, and in further ones.
+    /// Shows finished text once, even if the chat has left the session: in the growing message, and in further ones.
     async fn deliver(&mut self, session: &str, section: &Section, next: u64) -> Result<(), Refusal> {
         self.shown = Extent::default();
         let pieces = section.text.split(self.rules.limit);
@@ -129,7 +128,7 @@ impl MessageWriter {
         told
     }
 
-    /// The message that grew gets its last text; if it was deleted, it is sent anew.
+    /// Sets the final text of the growing message; if that was deleted, sends it again.
     async fn end(&mut self, message: i64, text: &Rich) -> Result<(), Refusal> {
         match self.edit(message, text).await {
             Err(refusal) if is_gone(&refusal) => self.say(text, &Value::Null).await.map(drop),
@@ -137,7 +136,7 @@ impl MessageWriter {
         }
     }
 
-    /// The message that grows; whether it works or not, the next time there is more to see.
+    /// Updates the growing message. Errors are ignored, since the next update shows more.
     async fn draft(&mut self, text: &Rich, extent: Extent) {
         let pieces = text.split(self.rules.limit.saturating_sub(2));
         let Some(first) = pieces.first().cloned() else { return self.shown = extent };
@@ -167,7 +166,7 @@ impl MessageWriter {
                 self.message = None;
                 self.keep(|chat| chat.message = None);
             }
-            // The whole text is told all the same when it is there.
+            // The whole text is sent anyway once it is complete.
             Err(_) => self.shown = extent,
         }
     }
@@ -202,7 +201,8 @@ impl MessageWriter {
         Ok(())
     }
 
-    /// A person must not allow what they could not see: if the file cannot be sent, the only choice is to refuse.
+    /// Asks with a file. The user must not allow what they could not see: if the file cannot be sent, the only choice
+    /// is to refuse.
     async fn ask_with(
         &mut self,
         ask: u64,
@@ -226,7 +226,7 @@ impl MessageWriter {
         }
     }
 
-    /// Without `reply_markup` the buttons go.
+    /// Without `reply_markup`, the buttons are removed.
     async fn answered(&mut self, message: i64, text: &Rich) -> Result<(), Refusal> {
         let edited = self.edit(message, text).await;
         self.keep(|chat| chat.asked.retain(|asked| *asked != message));
@@ -248,7 +248,7 @@ impl MessageWriter {
         let name = image.mime.replace('/', ".");
         let upload = |field| Upload { field, name: &name, mime: &image.mime, bytes: &bytes };
         match self.upload("sendPhoto", upload("photo")).await {
-            // Not every picture is one to Telegram.
+            // Telegram does not accept every picture as one.
             Err(Refusal::Refused { code: 400, .. }) => self.upload("sendDocument", upload("document")).await,
             sent => sent,
         }
@@ -274,7 +274,7 @@ impl MessageWriter {
         }
     }
 
-    /// What did not go out is told in its place.
+    /// If `sent` failed, sends a message about that instead.
     async fn excused(&mut self, what: &str, sent: Result<(), Refusal>) -> Result<(), Refusal> {
         let Err(refusal) = sent else { return Ok(()) };
         let text =
@@ -303,7 +303,7 @@ impl MessageWriter {
         }
     }
 
-    /// `None`, after a pause, if the request is to be sent again.
+    /// `None`, after a pause, if the request is to be repeated.
     async fn settled(&mut self, answer: Result<Value, Refusal>) -> Option<Result<Value, Refusal>> {
         let pause = match answer {
             Err(Refusal::Wait(time)) => time,
@@ -321,7 +321,7 @@ impl MessageWriter {
         None
     }
 
-    /// Sends the request once, with styles if there are any, and without them if Telegram cannot read them.
+    /// Sends the request once, with styles if there are any, and without them if Telegram cannot parse them.
     async fn once(&self, method: &str, mut parameters: Value, text: &Rich) -> Result<Value, Refusal> {
         parameters["chat_id"] = self.chat().into();
         parameters["link_preview_options"] = json!({"is_disabled": true});
@@ -340,7 +340,7 @@ impl MessageWriter {
         }
     }
 
-    /// An outage is told once.
+    /// The delay before the next attempt. An outage is noted once.
     fn next_pause(&mut self, why: &str) -> Duration {
         if self.troubles == 0 {
             (self.notes)(format!("Telegram takes nothing for chat {}: {why}; trying on", self.chat()));
@@ -357,7 +357,7 @@ impl MessageWriter {
         self.outbox.pause(Instant::now() + time);
     }
 
-    /// Goes on in the group that the chat has become. An update may have said so already, or may never come.
+    /// Continues in the group that the chat has become. An update may have reported that already, or may never arrive.
     async fn moved(&mut self, to: i64) {
         let from = self.chat();
         if from == to {
@@ -375,7 +375,7 @@ impl MessageWriter {
         sleep(time).await;
     }
 
-    /// Changes the state only while the chat is in `session`: the position is useless afterwards.
+    /// Changes the state only while the chat is in `session`, since the position is useless for another one.
     fn keep_of(&self, session: &str, change: impl FnOnce(&mut ChatState)) {
         self.keep(|chat| {
             if chat.session.as_deref() == Some(session) {
@@ -396,7 +396,7 @@ impl MessageWriter {
     }
 }
 
-/// Telegram calls it an error that a message reads already as it should.
+/// Telegram reports an error if a message already has the requested text.
 fn unchanged_is_fine(written: Result<Value, Refusal>) -> Result<Value, Refusal> {
     match written {
         Err(refusal) if refusal.says("message is not modified") => Ok(Value::Null),
@@ -404,7 +404,7 @@ fn unchanged_is_fine(written: Result<Value, Refusal>) -> Result<Value, Refusal> 
     }
 }
 
-/// The message to edit is there no more.
+/// Whether the message to edit does not exist anymore.
 fn is_gone(refusal: &Refusal) -> bool {
     refusal.says("message to edit not found") || refusal.says("message can't be edited")
 }

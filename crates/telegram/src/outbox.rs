@@ -1,4 +1,4 @@
-//! [`Outbox`]: holds what is to be shown in a chat, in order, between the session and the writer.
+//! [`Outbox`]: queues what to show in a chat, in order, between the session and the writer.
 use super::{
     asking::{Document, data_of},
     rich::Rich,
@@ -12,45 +12,45 @@ use std::{
 };
 use tokio::{sync::Notify, time::Instant};
 
-/// Something to write that is whole.
+/// A complete item to send.
 pub(super) enum Job {
-    /// What `session` said up to its entry `next`, which comes later.
+    /// The output of `session` before its entry `next`.
     Deliver { session: String, section: Section, next: u64 },
-    /// The chat is in another session from here on: the message that grew stays as it is.
+    /// The chat is in another session from here on: the growing message stays as it is.
     Left,
-    /// A word of ours.
+    /// A message of the bot itself.
     Say { text: Rich, keyboard: Option<InlineKeyboardMarkup> },
-    /// A question with buttons; it is known by its number. What is too long for it comes first, as a file.
+    /// A question with buttons, identified by its ID. If its text is too long, it is sent before as a file.
     Ask { ask: u64, text: Rich, keyboard: Option<InlineKeyboardMarkup>, document: Option<Document> },
-    /// A question has been answered, and this is how it reads then.
+    /// The text of a question after it was answered.
     Answered { ask: u64, text: Rich },
-    /// Removes buttons that are no longer valid.
+    /// Removes buttons that are invalid.
     Unbutton { message: i64 },
     /// A file of the workspace.
     File { name: String, bytes: Vec<u8> },
 }
 
-/// When a message that grows is edited.
+/// When the growing message is edited.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
-    /// No sooner after the last time.
+    /// Minimum time between two edits.
     pub(super) pace: Duration,
     /// Edit only for more new characters than this, or for a call.
     pub(super) more_than: usize,
-    /// UTF-16 units of a message.
+    /// Maximum UTF-16 units of a message.
     pub(super) limit: usize,
 }
 
-/// What is to be done now.
+/// The writer's next step.
 pub(super) enum Next {
     Job(Job),
-    /// The message that grows, and how much of it there is.
+    /// Update the growing message with this text.
     Draft(Rich, Extent),
     /// Wait until something changes, or until this moment.
     Wait(Option<Instant>),
 }
 
-/// Shared by the tasks that follow a session and the writer.
+/// Shared by the task that follows a session and the writer.
 pub(super) struct Outbox {
     inner: Mutex<OnDesk>,
     changed: Notify,
@@ -85,35 +85,35 @@ impl Outbox {
         Self { inner, changed: Notify::new(), idle: Notify::new() }
     }
 
-    /// The number of the chat.
+    /// The ID of the chat.
     pub(super) fn chat(&self) -> i64 {
         self.inner.lock().chat
     }
 
-    /// The chat has this number from here on.
+    /// Sets another ID of the chat.
     pub(super) fn move_to(&self, chat: i64) {
         self.inner.lock().chat = chat;
     }
 
-    /// Puts something behind what is to be written.
+    /// Appends an item.
     pub(super) fn push(&self, job: Job) {
         self.inner.lock().jobs.push_back(job);
         self.changed.notify_one();
     }
 
-    /// Says a sentence of ours.
+    /// Sends a message of the bot itself.
     pub(super) fn say(&self, text: impl AsRef<str>) {
         let text = Rich::plain_text(&haft_present::safe::text(text.as_ref()));
         self.push(Job::Say { text, keyboard: None });
     }
 
-    /// Goes on with what is told of the turn.
+    /// Changes the presentation of the running turn.
     pub(super) fn tell(&self, tell: impl FnOnce(&mut TurnRenderer)) {
         tell(&mut self.inner.lock().renderer);
         self.changed.notify_one();
     }
 
-    /// Ends the part of the turn that is told, up to the entry `next` of `session`.
+    /// Finishes the current part of the turn, up to the entry `next` of `session`.
     pub(super) fn close(&self, session: String, next: u64) {
         let section = self.inner.lock().renderer.take();
         self.push(Job::Deliver { session, section, next });
@@ -127,40 +127,40 @@ impl Outbox {
         self.inner.lock().is_running
     }
 
-    /// A question waits for the person.
+    /// Sets whether a question waits for the user.
     pub(super) fn set_asking(&self, is_asking: bool) {
         self.inner.lock().is_asking = is_asking;
     }
 
-    /// The question `ask` is shown with these buttons.
+    /// Records the buttons of the question `ask`, which is about to be sent.
     pub(super) fn offer(&self, ask: u64, keyboard: Option<&InlineKeyboardMarkup>) {
         let data = keyboard.into_iter().flat_map(data_of).map(str::to_owned).collect();
         self.inner.lock().offered.insert(ask, data);
     }
 
-    /// The question `ask` has no buttons any more.
+    /// Forgets the buttons of the question `ask`.
     pub(super) fn withdraw(&self, ask: u64) {
         self.inner.lock().offered.remove(&ask);
     }
 
-    /// Whether the question `ask` was shown with a button with this data.
+    /// Whether the question `ask` was sent with a button of this data.
     pub(super) fn offers(&self, ask: u64, data: &str) -> bool {
         self.inner.lock().offered.get(&ask).is_some_and(|offered| offered.contains(data))
     }
 
-    /// Telegram wants nothing of this chat before `until`.
+    /// Sends nothing before `until`, as Telegram demands.
     pub(super) fn pause(&self, until: Instant) {
         self.inner.lock().paused_until = Some(until);
     }
 
-    /// Whether to show that the bot is busy: not while it waits for a person, or must not send.
+    /// Whether to show that the bot is busy: not while it waits for the user, or must not send.
     pub(super) fn is_at_it(&self) -> bool {
         let outbox = self.inner.lock();
         let is_paused = outbox.paused_until.is_some_and(|until| until > Instant::now());
         outbox.is_running && !outbox.is_asking && !is_paused
     }
 
-    /// What the writer does next, which has shown as much as `shown`, and edited at `last`.
+    /// The writer's next step, if it has shown `shown`, with the last edit at `last`.
     pub(super) fn next(&self, rules: Rules, shown: Extent, last: Option<Instant>) -> Next {
         let mut outbox = self.inner.lock();
         outbox.is_writing = false;
@@ -188,7 +188,7 @@ impl Outbox {
         self.changed.notified().await;
     }
 
-    /// Waits until all is written.
+    /// Waits until everything is sent.
     pub(super) async fn settled(&self) {
         loop {
             let idle = self.idle.notified();

@@ -1,4 +1,4 @@
-//! Turns messages into prompts: commands, albums, answers to questions, files that are downloaded first.
+//! Converts messages to prompts: commands, albums, answers to questions, files that are downloaded first.
 use super::{
     asking::Kind,
     chat::{Chat, Preparing},
@@ -11,11 +11,11 @@ use haft_present::safe;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The parts of an album come one by one, shortly after each other.
+/// Maximum time between the parts of an album, which arrive separately.
 const ALBUM_DELAY: Duration = Duration::from_millis(1_200);
 
 impl Chat {
-    /// A message comes: a command, a part of an album, an answer, or words for the model.
+    /// Handles a message: a command, a part of an album, an answer, or a prompt for the model.
     pub(super) async fn said(&mut self, message: Message) {
         if self.album.as_ref().is_some_and(|(album, _)| album[0].album != message.album) {
             self.end_album().await;
@@ -37,7 +37,7 @@ impl Chat {
 
     async fn command(&mut self, name: &str, rest: &str, message: Message) {
         if commands::is_known(name) {
-            // Before: what is carried out when the bot dies is not carried out a second time.
+            // Removed before it runs, so that a command is not repeated if the bot dies meanwhile.
             self.forget(&[message.id]);
             return self.run_job(name, rest).await;
         }
@@ -52,7 +52,7 @@ impl Chat {
         }
     }
 
-    /// Texts, pictures and files; for anything else the bot says that it cannot use it.
+    /// Handles texts, pictures and files; the bot answers that it cannot use anything else.
     async fn plain(&mut self, message: Message) {
         if let Some(other) = message.other {
             self.forget(&[message.id]);
@@ -72,8 +72,8 @@ impl Chat {
         self.prepare().await;
     }
 
-    /// The model knows what the bot wrote, so that this is quoted only where the sender chose a passage of it, and no file
-    /// of the bot is fetched.
+    /// Removes the bot's own file, and a quotation of the bot's own message, which the model knows, unless the sender chose
+    /// a passage of it.
     fn without_own_words(&self, message: Message) -> Message {
         let author = message.answers.and_then(|(_, from)| from);
         let is_ours = author.is_some() && author == self.bot.me.id;
@@ -91,14 +91,14 @@ impl Chat {
         }
     }
 
-    /// Text answers the question that was asked last.
+    /// Answers the question that was asked last with `text`; returns whether there is one.
     fn replied(&mut self, text: &str) -> bool {
         let asked = self.asks.iter().rev().find(|ask| matches!(ask.kind, Kind::Question { .. }));
         let Some(call) = asked.map(|ask| ask.call.clone()) else { return false };
         self.send(Command::reply(call, Some(safe::text(text).trim().to_owned())))
     }
 
-    /// Files belong to a session, so that it must be open before they are fetched.
+    /// Prepares the next prompt. Files belong to a session, so it must be open before they are downloaded.
     pub(super) async fn prepare(&mut self) {
         while self.preparing.is_none()
             && let Some(messages) = self.waiting.pop_front()
@@ -118,7 +118,7 @@ impl Chat {
         }
     }
 
-    /// Drops prompts to the session that the chat leaves, if it has not recorded them: they belong to no other session.
+    /// Drops prompts that were not sent to the session that the chat leaves: they do not belong to the next one.
     pub(super) fn drop_unsent(&mut self) {
         let album = self.album.take().map(|(album, _)| album);
         let waiting = self.waiting.drain(..).chain(album).flat_map(|messages| ids(&messages));
@@ -146,7 +146,7 @@ impl Chat {
         self.prepare().await;
     }
 
-    /// Sends a prompt; once more where the session had closed without a word.
+    /// Sends a prompt; tries again if the session had closed.
     async fn sends(&mut self, prompt: Command) -> bool {
         for _ in 0..2 {
             match self.session().await {
@@ -167,7 +167,7 @@ impl Chat {
         Channel { kind: "telegram".into(), chat: self.id().to_string(), messages }
     }
 
-    /// The messages of this chat that a fact records.
+    /// The messages of this chat in a recorded prompt.
     pub(super) fn said_in(&self, fact: &Fact) -> Vec<i64> {
         match fact {
             Fact::Prompted { channel: Some(channel), .. }
@@ -182,12 +182,12 @@ impl Chat {
         channel.messages.iter().filter(|_| is_ours).filter_map(|message| message.parse().ok()).collect()
     }
 
-    /// These messages are in a journal, or will never.
+    /// Forgets these messages: they are in a journal, or are dropped.
     pub(super) fn forget(&self, messages: &[i64]) {
         self.keep(|chat| chat.unsent.retain(|message| !messages.contains(&message.id)));
     }
 
-    /// A prompt is in the journal, and so what it was made of.
+    /// Notes that a prompt is in the journal, and so its messages.
     pub(super) fn heard(&mut self, channel: &Option<Channel>) {
         let messages = channel.as_ref().map(|channel| self.messages_of(channel)).unwrap_or_default();
         if !messages.is_empty() {

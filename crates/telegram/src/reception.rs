@@ -1,4 +1,4 @@
-//! [`Chats`]: asks Telegram for updates, and passes each to its chat. Messages of strangers are not passed on.
+//! [`Chats`]: polls Telegram for updates, and passes each to its chat. Messages of strangers are not passed on.
 use super::{
     Bot, Outage, Trouble,
     admission::Stranger,
@@ -17,24 +17,24 @@ use std::{
 };
 use tokio::{sync::mpsc, time::sleep};
 
-/// Minimum pause between polls of a server that answers at once without updates.
+/// Minimum pause between polls of a server that answers immediately without updates.
 const POLL_PAUSE: Duration = Duration::from_millis(300);
-/// Number of retries while another process asks for the bot's updates.
+/// Number of retries while another process polls the bot's updates.
 const CONFLICTS: u32 = 4;
 
-/// What an update comes to.
+/// How an update is handled.
 enum Incoming {
-    /// A message of an authorized person to the bot.
+    /// A message of an authorized user to the bot.
     Heard(Box<Message>),
     Other(Update),
     Odd,
 }
 
-/// The chats, and who reaches them.
+/// The chats, and the access to them.
 pub(super) struct Chats {
     bot: Arc<Bot>,
     inboxes: HashMap<i64, mpsc::UnboundedSender<Mail>>,
-    /// In a group: the album that the bot was addressed with.
+    /// By group: the album in which the bot was addressed.
     albums: HashMap<i64, String>,
 }
 
@@ -43,7 +43,7 @@ impl Chats {
         Self { bot, inboxes: HashMap::new(), albums: HashMap::new() }
     }
 
-    /// Asks for updates and hands them out, until Telegram does not let it.
+    /// Polls for updates and passes them on, until Telegram refuses that.
     pub(super) async fn receive(&mut self) -> Result<(), Trouble> {
         let before = self.left_by_those_who_may()?;
         before.into_iter().for_each(|(chat, state)| self.send(chat, Mail::Started(state.unsent)));
@@ -73,13 +73,13 @@ impl Chats {
         }
     }
 
-    /// The stored chats with an authorized person in them. The others are forgotten, and so are messages of
-    /// people who are no longer authorized.
+    /// The stored chats with an authorized user. Other chats are deleted, and so are messages of users who are not
+    /// authorized anymore.
     fn left_by_those_who_may(&self) -> Result<BTreeMap<i64, ChatState>, Trouble> {
         let (bot, store) = (&self.bot, &self.bot.store);
         let mut chats = store.read(|state| state.chats.clone());
         let count = chats.len();
-        // A private chat has the number of the person, and a group one below zero.
+        // The ID of a private chat is that of the user; IDs of groups are negative.
         chats.retain(|chat, state| match *chat > 0 {
             true => bot.may_talk(*chat),
             false => state.people.iter().any(|who| bot.may_talk(*who)),
@@ -96,7 +96,7 @@ impl Chats {
         Ok(chats)
     }
 
-    /// Whether anything was new. What is handed out has been marked as handled before.
+    /// Handles updates; returns whether any was new. Updates are marked as handled before they are passed on.
     fn handle(&mut self, updates: Vec<Value>) -> Result<bool, Trouble> {
         let count = updates.len();
         let mut read = |update: Value| Some((updates::id(&update)?, self.read(&update)));
@@ -124,7 +124,7 @@ impl Chats {
         Ok(!is_quiet)
     }
 
-    /// Reads an update. Whether its sender may talk is checked later.
+    /// Parses an update. Whether its sender is authorized is checked later.
     fn read(&mut self, update: &Value) -> Incoming {
         match updates::read(update) {
             Some(Update::Said(mut message)) => match self.is_heard(&mut message) {
@@ -155,7 +155,7 @@ impl Chats {
         }
     }
 
-    /// What reached the group under its old number reaches it under the new one.
+    /// Passes messages to a group's old ID on to its new one.
     fn moved(&mut self, from: i64, to: i64) {
         if self.inboxes.contains_key(&to) {
             return;
@@ -170,7 +170,7 @@ impl Chats {
         if !self.bot.is_allowed(&from) {
             return self.strange(&from, &message);
         }
-        // Let in a moment ago.
+        // The sender was admitted a moment ago.
         if self.is_heard(&mut message) {
             self.bot.keep(message.chat, |state| state.hear(&message));
             self.send(message.chat, Mail::Said(Box::new(message)));
@@ -195,7 +195,7 @@ impl Chats {
         is_addressed
     }
 
-    /// Answers a stranger. What a stranger says is neither kept nor passed on.
+    /// Answers a stranger, whose message is neither stored nor passed on.
     fn strange(&mut self, who: &Person, message: &Message) {
         if !message.is_private {
             return;
@@ -251,7 +251,7 @@ impl Chats {
     }
 }
 
-/// Whether `text` has `name` as a word of its own, in whatever case.
+/// Whether `text` contains `name` as a word, ignoring case.
 fn contains_name(text: &str, name: &str) -> bool {
     place_of_name(text, name).is_some()
 }

@@ -1,12 +1,12 @@
-//! [`Rich`]: text with styles, written as Telegram's HTML, and cut into messages.
+//! [`Rich`]: text with styles, formatted as Telegram's HTML, and split into messages.
 //!
-//! Each message is written from its own runs, so that its HTML is whole wherever a text is cut: a block of code that
-//! does not fit ends in one message and begins anew in the next.
+//! Each message is formatted from its own runs, so that its HTML is well-formed wherever a text is cut: a code block
+//! that does not fit ends in one message and is opened again in the next.
 
 /// Maximum UTF-16 units of a message.
 pub const LIMIT: usize = 4_096;
 
-/// How a run of text looks. A run's styles stand from the outermost to the innermost.
+/// The style of a run of text. A run's styles are ordered from the outermost to the innermost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     Quote,
@@ -15,11 +15,11 @@ pub(super) enum Style {
     Italic,
     Strike,
     Code,
-    /// A block of code, with its language where there is one.
+    /// A code block, with its language if known.
     Pre(Option<String>),
 }
 
-/// Text of one look.
+/// Text with the same styles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Run {
     text: String,
@@ -31,14 +31,14 @@ struct Run {
 pub(super) struct Rich(Vec<Run>);
 
 impl Rich {
-    /// Text without any style.
+    /// Text without styles.
     pub(super) fn plain_text(text: &str) -> Self {
         let mut rich = Self::default();
         rich.push(text, &[]);
         rich
     }
 
-    /// Adds text at the end.
+    /// Appends text.
     pub(super) fn push(&mut self, text: &str, styles: &[Style]) {
         if text.is_empty() {
             return;
@@ -49,13 +49,13 @@ impl Rich {
         }
     }
 
-    /// Appends a mark or a word.
+    /// Returns this text with more text appended.
     pub(super) fn with(mut self, text: &str, styles: &[Style]) -> Self {
         self.push(text, styles);
         self
     }
 
-    /// Adds another text as a block of its own.
+    /// Appends another text as a separate block, after `gap`.
     pub(super) fn block(&mut self, other: Self, gap: &str) {
         if !self.is_empty() && !other.is_empty() {
             self.push(gap, &[]);
@@ -72,12 +72,12 @@ impl Rich {
         self.0.iter().all(|run| run.styles.is_empty())
     }
 
-    /// How many characters can be seen.
+    /// Number of visible characters.
     pub(super) fn length(&self) -> usize {
         self.0.iter().map(|run| run.text.chars().count()).sum()
     }
 
-    /// Without styles.
+    /// The text without styles.
     pub(super) fn plain(&self) -> String {
         self.0.iter().map(|run| run.text.as_str()).collect()
     }
@@ -96,8 +96,8 @@ impl Rich {
         html
     }
 
-    /// In pieces whose HTML has at most `limit` UTF-16 units each. Cut is between paragraphs, lines or words, and not
-    /// in a block of code that fits a piece of its own.
+    /// Splits the text into pieces whose HTML has at most `limit` UTF-16 units each. It is cut between paragraphs,
+    /// lines or words, and not inside a code block that fits into one piece.
     pub(super) fn split(&self, limit: usize) -> Vec<Self> {
         let (mut pieces, mut rest) = (Vec::new(), self.clone());
         loop {
@@ -108,7 +108,7 @@ impl Rich {
                 break;
             }
             if fit == 0 {
-                // Tags alone are longer than a piece: better without them than not at all.
+                // If the tags alone are longer than a piece, the text is shown without them.
                 rest.0[0].styles.clear();
                 if rest.fitting(limit) > 0 {
                     continue;
@@ -126,7 +126,7 @@ impl Rich {
         pieces
     }
 
-    /// How many characters from the beginning fit.
+    /// Number of characters from the beginning that fit.
     fn fitting(&self, limit: usize) -> usize {
         let (mut units, mut count, mut open): (usize, usize, &[Style]) = (0, 0, &[]);
         for run in &self.0 {
@@ -146,7 +146,7 @@ impl Rich {
         count
     }
 
-    /// Where to cut so that at most `fit` characters are before it.
+    /// Where to cut so that at most `fit` characters come before.
     fn cut(&self, fit: usize, limit: usize) -> usize {
         if let Some(start) = self.block_before(fit, limit) {
             return start;
@@ -164,7 +164,7 @@ impl Rich {
             .unwrap_or(fit)
     }
 
-    /// Where the block of code begins that `fit` is in, if it is worth moving as a whole.
+    /// The start of the code block that contains `fit`, if the block is worth moving as a whole.
     fn block_before(&self, fit: usize, limit: usize) -> Option<usize> {
         let mut start = 0;
         for run in &self.0 {
@@ -227,7 +227,7 @@ fn common(a: &[Style], b: &[Style]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// In UTF-16 units, as Telegram counts.
+/// Length in UTF-16 units, as Telegram counts.
 pub(super) fn width(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }

@@ -9,15 +9,15 @@ use haft_core::{Command, Entry, Seq, SessionOpened};
 use haft_engine::{Engine, EngineError, JournalError, Session};
 use std::{mem, sync::Arc};
 
-/// A session that exists.
+/// An existing session.
 struct Found {
     session: Session,
-    /// Whether another process has it open: its questions can still be answered.
+    /// Whether the session is open already, so that its questions can still be answered.
     goes_on: bool,
 }
 
 impl Chat {
-    /// The session, if there is one and nothing is going on in it; otherwise it is said what is in the way.
+    /// The session, if there is one and it is idle; otherwise tells the user what prevents that.
     pub(super) async fn quiet_session(&mut self) -> Option<Session> {
         if self.outbox.is_running() || self.undoing.is_some() {
             self.outbox.say("Something is going on: /stop it first, or wait.");
@@ -26,7 +26,7 @@ impl Chat {
         self.session_if_any().await
     }
 
-    /// The session, if the chat has one that can be used; otherwise it is said why not.
+    /// The session, if the chat has one that can be used; otherwise tells the user why not.
     pub(super) async fn session_if_any(&mut self) -> Option<Session> {
         if self.state().session.is_none() {
             self.outbox.say("Nothing has been said yet.");
@@ -41,7 +41,7 @@ impl Chat {
         }
     }
 
-    /// Returns the session; opens it again if it was closed, and makes it if it does not exist. The error is for the
+    /// Returns the session; opens it again if it was closed, and creates it if it does not exist. The error is for the
     /// user.
     pub(super) async fn session(&mut self) -> Result<Session, String> {
         if let Some(open) = &self.open {
@@ -84,7 +84,7 @@ impl Chat {
         })
     }
 
-    /// Returns a session that is open here, or in another process, or stored on disk; `None` if it does not exist. The
+    /// Returns a session that is open in this or another process, or stored on disk; `None` if it does not exist. The
     /// error is for the user.
     async fn found(&mut self, id: &str, model: Option<&str>) -> Result<Option<Found>, String> {
         let is_it = |session: &Session| session.id().0 == id;
@@ -100,7 +100,7 @@ impl Chat {
         }
     }
 
-    /// No other model than the one that was chosen answers without a word.
+    /// The engine for the chosen model. If that fails, no other model is used silently.
     async fn engine_of(&mut self, model: Option<&str>) -> Result<Engine, String> {
         let Some(model) = model else { return Ok(self.bot.engine.clone()) };
         let usual = &self.bot.engine.setup().model.spec;
@@ -124,7 +124,8 @@ impl Chat {
         Ok(self.follow(Found { session, goes_on: false }, Seq(0)))
     }
 
-    /// Questions from before the session was resumed here are over; if the session was open, they still stand.
+    /// Follows a session. Earlier questions are over if the session was resumed here; if it was open, they are still
+    /// valid.
     fn follow(&mut self, Found { session, goes_on }: Found, from: Seq) -> Session {
         let entries = session.entries();
         let fresh = entries.last().map_or(0, |last| last.seq.0 + 1);
@@ -142,14 +143,14 @@ impl Chat {
         session
     }
 
-    /// Asks the questions again that were open when the session was opened, after its history was sent.
+    /// Repeats the questions that were open when the session was opened, after its history was sent.
     pub(super) fn ask_again(&mut self) {
         let Some(open) = &mut self.open else { return };
         let (session, asked) = (open.session.clone(), mem::take(&mut open.asked));
         asked.iter().for_each(|entry| self.ask_of(&session, &entry.fact));
     }
 
-    /// Asks what is asked once more: the message with the buttons may have been deleted, or never have come.
+    /// Repeats the open questions: the messages with the buttons may have been deleted, or may never have arrived.
     pub(super) fn repeat_asks(&mut self) {
         let Some(session) = self.open.as_ref().map(|open| open.session.clone()) else { return };
         self.end_asks(None, "Asked again below.");
@@ -173,11 +174,11 @@ impl Chat {
             (chat.session, chat.model) = (None, None);
             (chat.next, chat.message, chat.sent) = (0, None, 0);
         });
-        // After what is still to be told of the session.
+        // Queued after the remaining output of the session.
         self.outbox.push(Job::Left);
     }
 
-    /// Whether another chat is in the same session.
+    /// Whether another chat uses the same session.
     fn is_followed_elsewhere(&self) -> bool {
         let Some(session) = self.state().session else { return false };
         let is_there =
@@ -185,7 +186,7 @@ impl Chat {
         self.bot.store.read(|state| state.chats.iter().any(is_there))
     }
 
-    /// Goes on with a session of this workspace from here on.
+    /// Continues with a session of this workspace.
     pub(super) async fn join(&mut self, id: &str) {
         if id.is_empty() {
             return self.outbox.say("Which one? /join ID; /sessions lists those there are.");

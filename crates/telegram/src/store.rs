@@ -1,7 +1,8 @@
-//! [`Store`]: what the bot keeps over a restart: who may talk, which session each chat is in, what was handled and
-//! shown.
+//! [`Store`]: what the bot keeps over a restart: the authorized users, the session of each chat, and what was handled
+//! and shown.
 //!
-//! One file for each bot, written whole and put in place of the last one; a lock beside it keeps a second process away.
+//! One file for each bot, written completely and then moved over the previous one; a lock beside it keeps a second
+//! process away.
 use super::{api::Token, updates::Message};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -14,41 +15,42 @@ use std::{
     time::SystemTime,
 };
 
-/// Maximum handled updates that are remembered one by one.
+/// Maximum number of handled updates that are remembered separately.
 const MAX_REMEMBERED: usize = 500;
-/// After this time without any update Telegram begins to count anew (Bot API, `update_id`), in milliseconds.
+/// Time without any update after which Telegram restarts its numbering (Bot API, `update_id`), in milliseconds.
 const NEW_COUNT: u64 = 6 * 24 * 3_600 * 1_000;
 
-/// No update has a larger number; Telegram's are far below.
+/// Maximum valid ID of an update; Telegram's are far below.
 const MAX_UPDATE_ID: i64 = 1 << 52;
-/// Telegram counts by ones, or begins anew somewhere below this: an ID further ahead is not one of its updates.
+/// Maximum gap between two IDs: Telegram counts by one, or restarts somewhere below this. An ID further ahead is not
+/// one of Telegram's.
 const MAX_UPDATE_GAP: i64 = 1 << 32;
 
-/// Everything that is kept.
+/// The stored state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct State {
-    /// The last update, and so what is asked for next.
+    /// ID of the last update, after which the next poll begins.
     pub(super) last: Option<i64>,
-    /// When it came, in milliseconds since 1970-01-01 UTC.
+    /// When the last update arrived, in milliseconds since 1970-01-01 UTC.
     at: u64,
-    /// IDs of the last updates that were handled.
+    /// IDs of the last handled updates.
     handled: BTreeSet<i64>,
-    /// The people whom a code let in.
+    /// Users who were admitted by a code.
     pub(super) users: Vec<User>,
     /// Chats, by their ID.
     pub(super) chats: BTreeMap<i64, ChatState>,
-    /// The number of the next question, never used twice.
+    /// ID of the next question, never used twice.
     pub(super) next_ask: u64,
-    /// The numbers that groups had before, by those that they have now.
+    /// Former IDs of groups, by their current ones.
     pub(super) moved: BTreeMap<i64, i64>,
 }
 
-/// A person who may talk.
+/// An authorized user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct User {
     pub(super) id: i64,
-    /// Name of the chat in Telegram, for a person who reads the file.
+    /// Name of the user in Telegram, for readers of the file.
     pub(super) name: String,
 }
 
@@ -56,30 +58,30 @@ pub(super) struct User {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct ChatState {
-    /// The session that it is in.
+    /// The current session.
     pub(super) session: Option<String>,
-    /// The model of that session, where it is not the usual one.
+    /// The model of that session, if it is not the default one.
     pub(super) model: Option<String>,
     /// The model of the next session.
     pub(super) wish: Option<String>,
-    /// The first entry of the session's journal that the chat has not been told.
+    /// The first entry of the session's journal that was not shown in the chat.
     pub(super) next: u64,
-    /// The message that grows.
+    /// The growing message.
     pub(super) message: Option<i64>,
-    /// How many messages of a text that is told are in the chat.
+    /// How many messages of the finished text are in the chat.
     pub(super) sent: usize,
     /// Messages with buttons that were not pressed yet.
     pub(super) asked: Vec<i64>,
     /// Messages that no session has recorded yet.
     pub(super) unsent: Vec<Message>,
-    /// IDs of allowed users who wrote here.
+    /// IDs of authorized users who wrote in this chat.
     pub(super) people: BTreeSet<i64>,
-    /// More than two may talk here.
+    /// Whether the chat is a group.
     pub(super) is_group: bool,
 }
 
 impl ChatState {
-    /// Keeps a message of an authorized person until a session has it.
+    /// Stores a message of an authorized user until a session has recorded it.
     pub(super) fn hear(&mut self, message: &Message) {
         self.is_group = !message.is_private;
         self.people.extend(message.from.as_ref().map(|from| from.id));
@@ -88,7 +90,7 @@ impl ChatState {
 }
 
 impl State {
-    /// Whether this update is handled the first time; from then on it is not.
+    /// Whether this update is handled for the first time; marks it as handled.
     fn is_new(&mut self, update: i64, now: u64) -> bool {
         let counts_anew = self.counts_anew(now);
         if self.last.is_some_and(|last| update < last) && counts_anew {
@@ -111,13 +113,13 @@ impl State {
         true
     }
 
-    /// Whether the next update may have any number.
+    /// Whether the next update may have any ID.
     fn counts_anew(&self, now: u64) -> bool {
         now.saturating_sub(self.at) > NEW_COUNT
     }
 
-    /// A group has another number from here on, in which no message has its number of before. A chat that is there already
-    /// stays as it is.
+    /// Changes the ID of a group; messages have other IDs there. A chat that already exists under the new ID stays as
+    /// it is.
     pub(super) fn move_chat(&mut self, from: i64, to: i64) {
         if self.chats.contains_key(&to) {
             return;
@@ -129,7 +131,7 @@ impl State {
         self.chats.insert(to, chat);
     }
 
-    /// What updates are asked for from; all that there are where Telegram may have begun to count anew.
+    /// The offset of the next poll; 0 for all updates if Telegram may have restarted its numbering.
     fn offset(&self, now: u64) -> i64 {
         match self.last.filter(|last| (0..=MAX_UPDATE_ID).contains(last)) {
             Some(last) if !self.counts_anew(now) => last + 1,
@@ -142,21 +144,21 @@ impl State {
 pub(super) struct Store {
     file: PathBuf,
     state: Mutex<State>,
-    /// Held as long as this lives.
+    /// Locked while the store exists.
     _lock: File,
 }
 
-/// Why there is no state.
+/// Why the store cannot be opened.
 #[derive(Debug)]
 pub(super) enum Unusable {
-    /// Another process has it.
+    /// Another process has locked it.
     Taken,
-    /// The file, and why.
+    /// The file, and the error.
     Io(PathBuf, io::Error),
 }
 
 impl Store {
-    /// The state of `token`'s bot, in `folder`, which is made where it is not there.
+    /// Opens the state of `token`'s bot in `folder`, which is created if it does not exist.
     pub(super) fn open(folder: &Path, token: &Token) -> Result<Self, Unusable> {
         let file = folder.join(format!("{}.json", token.bot()));
         let failed = |error| Unusable::Io(file.clone(), error);
@@ -175,17 +177,17 @@ impl Store {
         Ok(Self { file, state: Mutex::new(state), _lock: lock })
     }
 
-    /// The file of the store.
+    /// Path of the file.
     pub(super) fn file(&self) -> &Path {
         &self.file
     }
 
-    /// A copy of what is known.
+    /// Calls `look` with the state.
     pub(super) fn read<T>(&self, look: impl FnOnce(&State) -> T) -> T {
         look(&self.state.lock())
     }
 
-    /// Changes what is known, and has written it when it comes back.
+    /// Changes the state, and writes it to the file before it returns.
     pub(super) fn write<T>(&self, change: impl FnOnce(&mut State) -> T) -> io::Result<T> {
         let mut state = self.state.lock();
         let before = state.clone();
@@ -196,13 +198,13 @@ impl Store {
         Ok(changed)
     }
 
-    /// What updates are asked for from.
+    /// The offset of the next poll.
     pub(super) fn offset(&self) -> i64 {
         self.read(|state| state.offset(now()))
     }
 
-    /// The new ones among `updates`, in order; they count as handled when this comes back, and what `keep` keeps of
-    /// each is kept in the same moment.
+    /// Returns the new ones among `updates`, in order. They are marked as handled, and what `keep` changes for each is
+    /// stored, in a single write before this returns.
     pub(super) fn take_new<T>(
         &self,
         mut updates: Vec<(i64, T)>,
@@ -223,12 +225,12 @@ impl Store {
     }
 }
 
-/// In milliseconds since 1970-01-01 UTC.
+/// The current time in milliseconds since 1970-01-01 UTC.
 fn now() -> u64 {
     SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as u64
 }
 
-/// Whole or not at all, readable for its owner only.
+/// Writes the file atomically, readable only by its owner.
 fn save(file: &Path, state: &State) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     let mut next = tempfile::NamedTempFile::new_in(folder)?;
@@ -271,7 +273,7 @@ mod tests {
         assert!((0..2_000).all(|id| state.is_new(id, 1)));
         assert!((0..2_000).all(|id| !state.is_new(id, 2)));
         assert!(state.is_new(2_000, 3));
-        // Telegram counts anew after a silence of a week.
+        // Telegram restarts its numbering after a week without updates.
         assert_eq!((state.offset(4), state.offset(NEW_COUNT + 5)), (2_001, 0));
         assert!(state.is_new(17, NEW_COUNT + 5));
         assert_eq!(state.last, Some(17));
@@ -289,7 +291,7 @@ mod tests {
         assert!(
             state.is_new(7, 1) && !state.is_new(8 + MAX_UPDATE_GAP, 1) && state.is_new(7 + MAX_UPDATE_GAP, 1)
         );
-        // The form that an earlier version may have stored.
+        // A value that an earlier version may have stored.
         state.last = Some(i64::MAX);
         assert_eq!(state.offset(2), 0);
     }

@@ -1,4 +1,4 @@
-//! [`TurnRenderer`]: what a chat shows of a turn: the text of the model, a line for each call, and how it ended.
+//! [`TurnRenderer`]: the presentation of a turn in a chat: the model's text, a line for each call, and the outcome.
 use super::{
     markdown,
     rich::{Rich, Style},
@@ -11,37 +11,37 @@ use haft_present::{
     timeline::{Aside, Call, Item, Replies, Timeline},
 };
 
-/// Maximum calls in a row that are shown, the last ones.
+/// Maximum consecutive calls that are shown, the last ones.
 const MAX_CALLS: usize = 8;
 /// Maximum characters of a call's summary.
 const MAX_SUMMARY_CHARACTERS: usize = 60;
 
-/// A part of a turn, as far as it has come.
+/// A part of a turn so far.
 pub(super) struct TurnRenderer {
     timeline: Timeline,
     pieces: Vec<Piece>,
-    /// What of the next reply has been heard: a message that grows can be edited, so that what is recorded replaces it.
+    /// The next reply so far. The growing message can be edited, so the recorded reply replaces it.
     live: String,
     /// Lines of calls that have ended before an earlier one.
     order: CallOrder<String>,
     images: Vec<Image>,
-    /// Characters that were said.
+    /// Number of characters of text.
     said: usize,
-    /// How often a call began or ended.
+    /// Number of starts and ends of calls.
     marks: usize,
     words: Chat,
 }
 
-/// A part of a turn that is whole.
+/// A finished part of a turn.
 #[derive(Default)]
 pub(super) struct Section {
     pub(super) text: Rich,
-    /// Pictures that calls gave.
+    /// Pictures from results of calls.
     pub(super) images: Vec<Image>,
 }
 
 enum Piece {
-    /// In Markdown.
+    /// Text in Markdown.
     Said(String),
     Call {
         id: String,
@@ -49,13 +49,13 @@ enum Piece {
         about: String,
         sign: char,
     },
-    /// A remark of ours.
+    /// A note of the bot.
     Note(String),
-    /// A line in the profile's own words.
+    /// A line with a text of the profile.
     Line(String),
 }
 
-/// How much there is to see.
+/// The size of the shown part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) said: usize,
@@ -77,7 +77,7 @@ impl TurnRenderer {
         Extent { said: self.said + self.live.len(), marks: self.marks }
     }
 
-    /// Ends the part; the next one begins.
+    /// Ends the part and returns it; the next one begins.
     pub(super) fn take(&mut self) -> Section {
         let text = self.rich();
         self.pieces.clear();
@@ -123,7 +123,7 @@ impl TurnRenderer {
             Item::Failure { message, hint } => self.note(&notes::failed(&message, hint.as_deref())),
             Item::Denied { reason } => self.note(&notes::denied(&reason)),
             Item::Note(text) | Item::Aside { about: Aside::Task, text } => self.note(&text),
-            // The chat in which a mode is chosen gets its own answer.
+            // The chat in which a mode is chosen gets a separate answer.
             Item::Aside { about: Aside::Mode(_) | Aside::Room | Aside::Unsettled(_), .. } => {}
             Item::Prompt { .. } | Item::Thinking(_) | Item::Thought { .. } | Item::Reply(_) => {}
             Item::Started { .. } | Item::Announced { .. } | Item::Output { .. } => {}
@@ -161,13 +161,13 @@ impl TurnRenderer {
             return ready.into_iter().for_each(|line| self.mark(Piece::Line(line)));
         }
         let now = if result.went_well() { '✓' } else { '✗' };
-        // A call that began in a part that was sent already, such as one above a question.
+        // The call began in a part that was sent already, such as one before a question.
         if !self.sign(id, now) {
             self.mark(Piece::Call { id: id.clone(), name: made.name.clone(), about: about(call), sign: now });
         }
     }
 
-    /// Whether the call is told of here.
+    /// Updates the sign of a call; returns whether the call is in this part.
     fn sign(&mut self, id: &str, now: char) -> bool {
         let open = self.pieces.iter_mut().rev().find_map(|piece| match piece {
             Piece::Call { id: other, sign, .. } if other == id => Some(sign),
@@ -204,7 +204,7 @@ impl TurnRenderer {
         self.pieces.push(piece);
     }
 
-    /// All of it, with what has been heard of the next reply.
+    /// The whole part, with the next reply so far.
     pub(super) fn rich(&self) -> Rich {
         let mut whole = Rich::default();
         let (mut place, mut was_said) = (0, true);

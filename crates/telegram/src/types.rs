@@ -1,4 +1,4 @@
-//! [`InlineKeyboardMarkup`] and others: the few types of Telegram's Bot API that Haft sends or reads
+//! [`InlineKeyboardMarkup`] and others: the types of Telegram's Bot API that Haft uses
 //! (<https://core.telegram.org/bots/api>, version 9.2).
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ pub(super) struct InlineKeyboardMarkup {
     pub(super) inline_keyboard: Vec<Vec<InlineKeyboardButton>>,
 }
 
-/// A button that sends `callback_data` back when it is pressed.
+/// A button that sends `callback_data` when it is pressed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct InlineKeyboardButton {
     pub(super) text: String,
@@ -25,7 +25,7 @@ pub(super) struct BotCommand {
     pub(super) description: String,
 }
 
-/// A file that a person sent.
+/// A file that a user sent.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct Document {
     pub(super) file_id: String,
@@ -44,7 +44,7 @@ pub(super) struct PhotoSize {
     pub(super) file_size: Option<u64>,
 }
 
-/// A file that is ready to be fetched, for an hour at least.
+/// A file that can be downloaded for at least an hour.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct File {
     pub(super) file_path: Option<String>,

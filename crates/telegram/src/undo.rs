@@ -1,4 +1,4 @@
-//! `/undo` in a chat: shows what can be undone, as buttons, and the text in the way of it.
+//! `/undo` in a chat: lists what can be undone, as buttons, and shows what prevents an undo.
 use super::{
     asking::{Button, UndoChoices, keyboard},
     chat::Chat,
@@ -15,7 +15,7 @@ use haft_present::{
 };
 
 impl Chat {
-    /// Lists what can be undone, or takes back the call that `text` names.
+    /// Lists what can be undone, or undoes the call that `text` names.
     pub(super) async fn undo(&mut self, text: &str) {
         let Some(session) = self.quiet_session().await else { return };
         match UndoWish::read(text) {
@@ -43,7 +43,7 @@ impl Chat {
         }
     }
 
-    /// Says `text`, with a button for each choice.
+    /// Sends `text`, with a button for each choice.
     fn offer_undo(&mut self, session: &Session, text: Rich, choices: Vec<(String, Command)>) {
         let id = self.bot.counted();
         let (labels, commands): (Vec<_>, Vec<_>) = choices.into_iter().unzip();
@@ -55,7 +55,7 @@ impl Chat {
         self.outbox.push(Job::Say { text, keyboard });
     }
 
-    /// A person has pressed the button at `place` of the list `id`.
+    /// Handles the button with index `place` of the list `id`.
     pub(super) fn undo_chosen(&mut self, press: Press, id: u64, place: usize) {
         let session = self.open.as_ref().map(|open| open.session.clone());
         let is_current = |choices: &UndoChoices| {
@@ -84,7 +84,7 @@ impl Chat {
         self.send(command);
     }
 
-    /// The session has not taken `undo` back: says why, with buttons for what can be done instead.
+    /// Tells the user why the session refused `undo`, with buttons for the alternatives.
     pub(super) fn undo_refused(&mut self, undo: UndoCalls, Refusal { why, depends, can_merge }: Refusal) {
         let session = self.open.as_ref().map(|open| open.session.clone());
         let Some(session) = session.filter(|_| can_merge) else {

@@ -1,23 +1,24 @@
-//! [`Update`]: reads Telegram's updates, as far as Haft uses them. Each is read by itself; an unknown one is skipped.
+//! [`Update`]: parses Telegram's updates, as far as Haft uses them. Each is parsed separately; unknown ones are
+//! skipped.
 use super::types::{Document, PhotoSize};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Something that happened in a chat.
+/// An event in a chat.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Update {
     Said(Box<Message>),
-    /// A message that was there was changed.
+    /// An existing message was edited.
     Edited(Box<Message>),
     Pressed(Press),
-    /// A group became a supergroup, which has another number (Bot API, `migrate_to_chat_id`).
+    /// A group became a supergroup, which has another ID (Bot API, `migrate_to_chat_id`).
     Moved {
         from: i64,
         to: i64,
     },
 }
 
-/// A person.
+/// A user of Telegram.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Person {
     pub(super) id: i64,
@@ -29,37 +30,38 @@ pub(super) struct Person {
 pub(super) struct Message {
     pub(super) id: i64,
     pub(super) chat: i64,
-    /// Whether it is a chat of one person with the bot.
+    /// Whether it is in a private chat of one user with the bot.
     pub(super) is_private: bool,
-    /// The sender; `None` if a channel or a whole group sends.
+    /// The sender; `None` for a channel or an anonymous group.
     pub(super) from: Option<Person>,
-    /// What it says, or the text below its picture or file.
+    /// Its text, or the caption of its picture or file.
     pub(super) text: String,
     pub(super) file: Option<File>,
-    /// Something else than text, pictures and files.
+    /// The kind of content if it is neither text nor a picture nor a file.
     #[serde(skip)]
     pub(super) other: Option<&'static str>,
-    /// The album that it is a part of.
+    /// The album to which it belongs.
     pub(super) album: Option<String>,
     /// Whether it is a forwarded message.
     pub(super) is_forwarded: bool,
-    /// The message that it answers, and who wrote that; `None` for the writer if it is unknown, or was forwarded.
+    /// The message to which it replies, and the writer of that; `None` if the writer is unknown, also since that message was
+    /// forwarded.
     pub(super) answers: Option<(i64, Option<i64>)>,
-    /// The picture or document of the message that it answers.
+    /// The picture or document of the message to which it replies.
     #[serde(default)]
     pub(super) answered_file: Option<File>,
-    /// What it quotes.
+    /// Its quotation.
     #[serde(default)]
     pub(super) quotes: Option<Quote>,
 }
 
-/// What a message quotes of the one that it answers.
+/// A quotation of the message to which a message replies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Quote {
     pub(super) text: String,
-    /// The sender chose it; otherwise it is the whole message.
+    /// Whether the sender chose a passage; otherwise it is the whole message.
     pub(super) is_passage: bool,
-    /// Neither the sender nor the bot wrote it.
+    /// Whether it was written by neither the sender nor the bot.
     #[serde(default)]
     pub(super) is_of_another: bool,
 }
@@ -70,13 +72,13 @@ pub(super) struct File {
     pub(super) id: String,
     /// File name on the sender's machine, which may be anything.
     pub(super) name: Option<String>,
-    /// In bytes, as far as Telegram tells.
+    /// Size in bytes, if Telegram reports it.
     pub(super) size: Option<u64>,
-    /// Sent as a picture.
+    /// Whether it was sent as a picture.
     pub(super) is_photo: bool,
 }
 
-/// A button was pressed.
+/// A pressed button.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Press {
     pub(super) id: String,
@@ -84,16 +86,16 @@ pub(super) struct Press {
     pub(super) chat: i64,
     /// The message with the button.
     pub(super) message: i64,
-    /// What the button stands for.
+    /// The button's data.
     pub(super) data: String,
 }
 
-/// The number of an update.
+/// The ID of an update.
 pub(super) fn id(update: &Value) -> Option<i64> {
     update.get("update_id")?.as_i64()
 }
 
-/// Reads an update; `None` if it is invalid or not of interest.
+/// Parses an update; `None` if it is invalid or not of interest.
 pub(super) fn read(update: &Value) -> Option<Update> {
     if let Some(said) = update.get("message") {
         if let Some(to) = said.get("migrate_to_chat_id").and_then(Value::as_i64) {
@@ -107,7 +109,7 @@ pub(super) fn read(update: &Value) -> Option<Update> {
     press(update.get("callback_query")?).map(Update::Pressed)
 }
 
-/// What is neither text nor a picture nor a file, and what people call it.
+/// Kinds of content that are neither text nor a picture nor a file, with their names for the user.
 const OTHERS: [(&str, &str); 17] = [
     ("voice", "voice messages"),
     ("audio", "music"),
@@ -132,7 +134,7 @@ fn message(message: &Value) -> Option<Message> {
     let chat = message.get("chat")?;
     let text = ["text", "caption"].iter().find_map(|name| message.get(*name)?.as_str()).unwrap_or_default();
     let other = OTHERS.iter().find(|(name, _)| message.get(*name).is_some()).map(|(_, words)| *words);
-    // An animation comes as a document, too.
+    // An animation also has a document.
     let file = if other.is_none() { file(message) } else { None };
     Some(Message {
         id: message.get("message_id")?.as_i64()?,
@@ -169,7 +171,7 @@ fn is_forwarded(message: &Value) -> bool {
     ["forward_origin", "forward_date"].iter().any(|name| message.get(*name).is_some())
 }
 
-/// The sender of a message; `None` for a bot, which may not talk here.
+/// The sender of a message; `None` for a bot, since bots are not authorized.
 fn person(from: &Value) -> Option<Person> {
     if from.get("is_bot") == Some(&Value::Bool(true)) {
         return None;

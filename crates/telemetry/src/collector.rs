@@ -1,4 +1,4 @@
-//! [`Collector`]: where telemetry is sent, and how.
+//! [`Collector`]: the address to which telemetry is sent, and how.
 use crate::error::TelemetryError;
 use async_trait::async_trait;
 use haft_http::Reach;
@@ -8,13 +8,13 @@ use reqwest::Client;
 use std::{collections::HashMap, time::Duration};
 use tokio::runtime::Handle;
 
-/// A collector's address for one kind of data.
+/// The collector for one kind of data.
 pub(crate) struct Collector {
-    /// Where requests go.
+    /// Address of requests.
     pub(crate) url: String,
-    /// Sent with each request; may hold a key.
+    /// Headers of each request, which may contain a key.
     pub(crate) headers: HashMap<String, String>,
-    /// Time limit of a request.
+    /// Timeout of a request.
     pub(crate) timeout: Duration,
 }
 
@@ -37,7 +37,7 @@ impl Collector {
     }
 }
 
-/// Sends in the program's runtime: the SDK asks from threads of its own, where no socket would be served.
+/// Sends requests in the program's runtime: the SDK sends from its own threads, where no sockets are served.
 #[derive(Debug)]
 struct RuntimeClient {
     client: Client,
@@ -49,7 +49,7 @@ impl HttpClient for RuntimeClient {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let url = request.uri().to_string();
         let (client, request) = (self.client.clone(), request.try_into()?);
-        // Waited for below; its time limit ends it.
+        // Waited for below; its timeout ends it.
         let answered = self.runtime.spawn(async move {
             let response = client.execute(request).await?;
             let (status, body) = (response.status(), response.bytes().await?);

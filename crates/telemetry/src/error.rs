@@ -12,13 +12,13 @@ pub enum TelemetryError {
         name: String,
         /// Value of the variable.
         value: String,
-        /// What it may be, as a sentence without a dot.
+        /// The valid values, as a sentence without a period.
         expected: &'static str,
     },
-    /// The client for the collector cannot be made.
+    /// The client for the collector cannot be created.
     #[error("cannot send telemetry: {0}")]
     Client(#[from] reqwest::Error),
-    /// The SDK refuses the settings.
+    /// The SDK rejects the settings.
     #[error("cannot send telemetry: {0}")]
     Exporter(#[from] ExporterBuildError),
 }

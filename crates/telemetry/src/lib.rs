@@ -1,7 +1,8 @@
-//! [`Telemetry`]: what sessions do, as traces and metrics that are sent to an OpenTelemetry collector.
+//! [`Telemetry`]: sends the activity of sessions as traces and metrics to an OpenTelemetry collector.
 //!
-//! A turn, a request to the model and a call are a span each, named by OpenTelemetry's semantic conventions for generative
-//! AI. Everything comes from the facts of the journal. No text of a prompt, a reply, a call or a result is sent.
+//! Each turn, each request to the model and each call is a span, named by OpenTelemetry's semantic conventions for
+//! generative AI. All data is taken from the facts of the journal. No text of a prompt, a reply, a call or a result is
+//! sent.
 mod collector;
 mod error;
 mod spans;
@@ -25,31 +26,31 @@ use std::{
 };
 use variables::Variables;
 
-/// Name of the service, unless a variable says another one, and of what measures it.
+/// Name of the instrumentation, and of the service unless a variable sets it.
 const NAME: &str = "haft";
-/// How long the end of the program waits for what was not sent yet.
+/// How long the program waits at its end for data that was not sent yet.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Sends what sessions do to a collector, in the background, by OTLP over HTTP.
+/// Sends the activity of sessions to a collector, in the background, by OTLP over HTTP.
 pub struct Telemetry {
     traces: SdkTracerProvider,
     metrics: SdkMeterProvider,
     tracer: SdkTracer,
     instruments: Instruments,
-    /// The span that turns stand below.
+    /// The parent span of turns.
     parent: Context,
     sessions: Mutex<HashMap<SessionId, SessionSpans>>,
 }
 
 impl Telemetry {
-    /// Starts as the variables say that `get` returns (`OTEL_…`, `TRACEPARENT`); `None` if they name no collector. Has to
-    /// be called in a runtime of tokio, which sends.
+    /// Starts with the variables that `get` returns (`OTEL_…`, `TRACEPARENT`); `None` if they name no collector. Must
+    /// be called in a Tokio runtime, in which data is sent.
     ///
-    /// The SDK reads variables of the process that concern it alone, such as `OTEL_BSP_SCHEDULE_DELAY`.
+    /// The SDK itself reads further variables of the process, such as `OTEL_BSP_SCHEDULE_DELAY`.
     ///
     /// # Errors
     ///
-    /// If a variable has an invalid value, or asks for what Haft cannot send.
+    /// If a variable has an invalid value, or requires something that Haft does not support.
     pub fn start(get: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, TelemetryError> {
         let variables = Variables::read(&get)?;
         if variables.traces.is_none() && variables.metrics.is_none() {
@@ -70,7 +71,7 @@ impl Telemetry {
         Ok(Some(Self { traces, metrics, tracer, instruments, parent, sessions }))
     }
 
-    /// Takes over a session whose journal holds `entries` already: they are not sent. `above` is the call that delegated to
+    /// Adds a session whose journal already holds `entries`, which are not sent. `above`: the call that delegated to
     /// it, if any.
     pub fn open(
         &self,
@@ -85,14 +86,14 @@ impl Telemetry {
         sessions.insert(session.clone(), spans);
     }
 
-    /// Takes what `session` has recorded. Waits for nothing.
+    /// Records an entry of `session`. Does not wait.
     pub fn record(&self, session: &SessionId, entry: &Entry) {
         if let Some(spans) = self.sessions().get_mut(session) {
             spans.record(entry, &self.tracer, &self.instruments);
         }
     }
 
-    /// Sends what is left, for at most 5 seconds. Blocks its thread; the runtime must go on meanwhile.
+    /// Sends the remaining data, for at most 5 seconds. Blocks its thread; the runtime must continue meanwhile.
     pub fn shut_down(&self) {
         for session in self.sessions().values_mut() {
             session.end_all();
@@ -116,7 +117,7 @@ impl fmt::Debug for Telemetry {
     }
 }
 
-/// What the SDK reads of the variables, with Haft's name and version.
+/// The resource that the SDK reads from the variables, with Haft's name and version.
 fn resource(service: Option<String>) -> Resource {
     let builder =
         Resource::builder().with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")));

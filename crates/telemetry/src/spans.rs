@@ -13,7 +13,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// What is measured.
+/// The metrics.
 pub(crate) struct Instruments {
     tokens: Histogram<u64>,
     seconds: Histogram<f64>,
@@ -23,7 +23,7 @@ impl Instruments {
     pub(crate) fn of(meter: &Meter) -> Self {
         let tokens = meter.u64_histogram("gen_ai.client.token.usage").with_unit("{token}");
         let seconds = meter.f64_histogram("gen_ai.client.operation.duration").with_unit("s");
-        // The conventions name the bounds.
+        // The conventions define the bounds.
         let token_bounds = (0..14).map(|power| f64::from(4u32.pow(power))).collect();
         let second_bounds = (0..14).map(|power| 0.01 * f64::from(2u32.pow(power))).collect();
         Self {
@@ -39,13 +39,13 @@ impl Instruments {
     }
 }
 
-/// A turn that runs, and its calls that run.
+/// The running turn of a session, and its running calls.
 pub(crate) struct SessionSpans {
     session: String,
     agent: String,
     /// `PROVIDER/MODEL`.
     model: String,
-    /// The span that turns stand below.
+    /// The parent span of turns.
     parent: Context,
     turn: Option<Running>,
     calls: HashMap<CallId, Running>,
@@ -53,10 +53,10 @@ pub(crate) struct SessionSpans {
     last: u64,
 }
 
-/// A span that has no end yet.
+/// A span that has not ended.
 struct Running {
     context: Context,
-    /// In milliseconds since 1970.
+    /// Start, in milliseconds since 1970.
     began: u64,
 }
 
@@ -67,13 +67,13 @@ impl SessionSpans {
         Self { session, agent, model, parent, turn, calls, last: 0 }
     }
 
-    /// The span of a call that runs, or else of the turn.
+    /// The span of a running call, otherwise of the turn.
     pub(crate) fn context_of(&self, call: &CallId) -> Option<Context> {
         let running = self.calls.get(call).or(self.turn.as_ref())?;
         Some(running.context.clone())
     }
 
-    /// Takes from an entry what later spans need, and makes none of it.
+    /// Stores data of an entry that later spans need, without creating spans.
     pub(crate) fn learn(&mut self, entry: &Entry) {
         self.last = entry.at;
         match &entry.fact {
@@ -90,7 +90,7 @@ impl SessionSpans {
         }
     }
 
-    /// Begins and ends the spans that `entry` tells of.
+    /// Begins and ends the spans of `entry`.
     pub(crate) fn record(&mut self, entry: &Entry, tracer: &SdkTracer, instruments: &Instruments) {
         let at = entry.at;
         match &entry.fact {
@@ -143,7 +143,7 @@ impl SessionSpans {
         self.learn(entry);
     }
 
-    /// Ends what runs, since the process ends.
+    /// Ends all running spans, since the process ends.
     pub(crate) fn end_all(&mut self) {
         let last = self.last;
         for (_, running) in self.calls.drain() {
@@ -183,7 +183,7 @@ impl SessionSpans {
         turn.end(at);
     }
 
-    /// A request that has ended: it began with the entry before.
+    /// Creates the span of a request that has ended: it began with the previous entry.
     fn request(&mut self, at: u64, ended: Request, tracer: &SdkTracer, instruments: &Instruments) {
         let parent = self.turn.as_ref().map_or(&self.parent, |turn| &turn.context);
         let began = if self.last == 0 { at } else { self.last };
@@ -262,10 +262,10 @@ impl SessionSpans {
         }
     }
 
-    /// Which model is asked, and whose it is.
+    /// The attributes of the model and its provider.
     fn asked(&self) -> [KeyValue; 2] {
         let (provider, model) = self.model.split_once('/').unwrap_or(("", &self.model));
-        // The name of an account is not sent.
+        // The account's name is not sent.
         let provider = provider.split('@').next().unwrap_or_default();
         [
             KeyValue::new("gen_ai.provider.name", provider_name(provider).to_owned()),
@@ -274,7 +274,7 @@ impl SessionSpans {
     }
 }
 
-/// How a request to the model ended.
+/// The end of a request to the model.
 struct Request {
     usage: Usage,
     stop: Option<StopReason>,
@@ -310,7 +310,7 @@ fn seconds(began: u64, ended: u64) -> f64 {
     Duration::from_millis(ended.saturating_sub(began)).as_secs_f64()
 }
 
-/// The conventions count what came from a cache as input, too.
+/// The conventions count cached tokens as input, too.
 fn all_input(usage: &Usage) -> u64 {
     usage.input + usage.cache_read + usage.cache_write
 }
@@ -325,7 +325,7 @@ fn tokens(usage: &Usage) -> impl Iterator<Item = KeyValue> + use<> {
     counts.into_iter().map(|(name, count)| KeyValue::new(name, i64::try_from(count).unwrap_or(i64::MAX)))
 }
 
-/// The conventions' own names of providers, where they have one.
+/// The conventions' name of a provider, if there is one.
 fn provider_name(provider: &str) -> &str {
     match provider {
         "openai-responses" => "openai",

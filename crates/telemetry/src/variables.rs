@@ -1,5 +1,5 @@
-//! [`Variables`]: what the environment says of telemetry, by the specification "OpenTelemetry Environment Variable
-//! Specification" (1.50) and by "OpenTelemetry Protocol Exporter".
+//! [`Variables`]: the settings of telemetry in the environment, by the specification "OpenTelemetry Environment
+//! Variable Specification" (1.50) and by "OpenTelemetry Protocol Exporter".
 use crate::{collector::Collector, error::TelemetryError};
 use opentelemetry::{
     Context,
@@ -9,22 +9,22 @@ use opentelemetry::{
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use std::{collections::HashMap, time::Duration};
 
-/// What the environment asks for.
+/// The settings in the environment.
 pub(crate) struct Variables {
     pub(crate) traces: Option<Collector>,
     pub(crate) metrics: Option<Collector>,
-    /// Name of the service; `None` if not said.
+    /// Name of the service; `None` if it is not set.
     pub(crate) service: Option<String>,
-    /// The span that turns stand below; an empty context if no variable names one.
+    /// The parent span of turns; an empty context if no variable names one.
     pub(crate) parent: Context,
 }
 
-/// Default time limit of an export.
+/// Default timeout of an export.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Variables {
     pub(crate) fn read(get: &dyn Fn(&str) -> Option<String>) -> Result<Self, TelemetryError> {
-        // An empty value counts as none.
+        // An empty value counts as unset.
         let get = |name: &str| get(name).filter(|value| !value.trim().is_empty());
         let is_disabled = get("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
         let signal = |name| if is_disabled { Ok(None) } else { signal(name, &get) };
@@ -37,10 +37,10 @@ impl Variables {
     }
 }
 
-/// The collector for `TRACES` or `METRICS`. Without a variable that names one, nothing is sent: a collector that is not
-/// there would be tried for nothing.
+/// The collector for `TRACES` or `METRICS`. Nothing is sent unless a variable names a collector, which would not exist
+/// otherwise.
 fn signal(signal: &str, get: &dyn Fn(&str) -> Option<String>) -> Result<Option<Collector>, TelemetryError> {
-    // The variable for one signal comes before the one for all.
+    // The variable for one signal takes precedence over the one for all.
     let find = |what: &str| {
         let names = [format!("OTEL_EXPORTER_OTLP_{signal}_{what}"), format!("OTEL_EXPORTER_OTLP_{what}")];
         names.into_iter().find_map(|name| get(&name).map(|value| (name, value)))
@@ -71,7 +71,7 @@ fn signal(signal: &str, get: &dyn Fn(&str) -> Option<String>) -> Result<Option<C
     }))
 }
 
-/// The endpoint for one signal is taken as it is; behind the one for all comes the path of the signal.
+/// The endpoint for one signal is used unchanged; to the endpoint for all signals, the path of the signal is appended.
 fn url(endpoint: Option<(String, String)>, path: &str) -> Result<String, TelemetryError> {
     let (name, value) =
         endpoint.unwrap_or_else(|| ("OTEL_EXPORTER_OTLP_ENDPOINT".into(), "http://localhost:4318".into()));
@@ -83,23 +83,23 @@ fn url(endpoint: Option<(String, String)>, path: &str) -> Result<String, Telemet
     Ok(if is_for_all { format!("{}/v1/{path}", value.trim_end_matches('/')) } else { value })
 }
 
-/// `NAME=VALUE,…`, values percent-encoded as in W3C Baggage.
+/// Parses `NAME=VALUE,…`, with values percent-encoded as in W3C Baggage.
 fn headers(name: String, value: &str) -> Result<HashMap<String, String>, TelemetryError> {
     let pairs = value.split(',').map(str::trim).filter(|pair| !pair.is_empty());
     let pairs = pairs.map(|pair| pair.split_once('=').map(|(name, value)| (name.trim(), value.trim())));
     let pairs: Option<Vec<_>> = pairs.collect();
-    // The value may be a key: it is not repeated.
+    // The value may be a key, so it is not repeated.
     let pairs = pairs.ok_or_else(|| invalid(name, "…", "`NAME=VALUE,NAME=VALUE` is expected"))?;
     Ok(pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
-/// `service.name` of `OTEL_RESOURCE_ATTRIBUTES`.
+/// `service.name` in `OTEL_RESOURCE_ATTRIBUTES`.
 fn service_of(attributes: &str) -> Option<String> {
     let mut pairs = attributes.split(',').filter_map(|pair| pair.split_once('='));
     pairs.find_map(|(name, value)| (name.trim() == "service.name").then(|| value.trim().to_owned()))
 }
 
-/// The span that `TRACEPARENT` and `TRACESTATE` name, as W3C Trace Context writes it.
+/// The span in `TRACEPARENT` and `TRACESTATE`, in the format of W3C Trace Context.
 fn parent(get: &dyn Fn(&str) -> Option<String>) -> Context {
     let carrier = Carrier(["TRACEPARENT", "TRACESTATE"].map(|name| get(name).unwrap_or_default()));
     let context = TraceContextPropagator::new().extract_with_context(&Context::new(), &carrier);

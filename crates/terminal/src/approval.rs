@@ -1,4 +1,4 @@
-//! [`ask`]: asks the person at the terminal whether a call may do what it wants.
+//! [`ask`]: asks the user at the terminal whether to allow a call.
 use crate::{
     Editor,
     asking::Asking,
@@ -17,7 +17,7 @@ use haft_present::{
 };
 use std::io::{BufRead, Write};
 
-/// Shows what the call of `fact` would do and reads the answer. `None` if the fact asks for no approval.
+/// Shows what the call of `fact` would do, and reads the answer. `None` if `fact` asks for no approval.
 pub(crate) fn ask(session: &Session, fact: &Fact, diffs: Diffs, editor: Option<Editor>) -> Option<Asking> {
     let Fact::ApprovalAsked { call, changes, .. } = fact else { return None };
     let proposal = Proposal::of(session, fact)?;
@@ -50,7 +50,7 @@ pub(crate) fn ask(session: &Session, fact: &Fact, diffs: Diffs, editor: Option<E
     ))
 }
 
-/// The question and its answers.
+/// The question and the possible answers.
 fn question(proposal: &Proposal, diffs: Diffs) -> String {
     let sentence = &proposal.sentence;
     let why = proposal.why.as_ref().map(|why| diffs.in_rows(&format!("  {why}\n"))).unwrap_or_default();
@@ -59,7 +59,7 @@ fn question(proposal: &Proposal, diffs: Diffs) -> String {
     format!("{question}\n{why}  1. {YES}\n  2. {}\n  3. {NO}\n", sentence.always())
 }
 
-/// `question` and what can be typed.
+/// `question` with the keys that can be typed.
 fn choice(question: &str, has_more: bool, has_parts: bool, has_text: bool) -> String {
     let more = if has_more { ", s shows all of it" } else { "" };
     let part = if has_parts { ", p accepts a part" } else { "" };
@@ -67,32 +67,32 @@ fn choice(question: &str, has_more: bool, has_parts: bool, has_text: bool) -> St
     format!("{question}allow? y, a, n, or n WHAT TO DO INSTEAD{part}{edit}{more}:")
 }
 
-/// What the person says to a proposal.
+/// The user's reply to a proposal.
 #[derive(Clone, Debug, PartialEq)]
 enum Reply {
-    /// An answer to all of it, and what to do instead.
+    /// An answer to the whole proposal, optionally with what to do instead.
     Whole(Answer, Option<String>),
-    /// Yes to these parts of it, or to what the person made of it.
+    /// Accepts these parts of the proposal, or the text as the user edited it.
     Part(Accepted),
 }
 
-/// What is shown of a question.
+/// What can be shown of a question.
 struct Shown {
     first: String,
-    /// Everything, where that is more.
+    /// The whole proposal, if `first` is only a part of it.
     whole: Option<String>,
-    /// What can be accepted by itself.
+    /// The parts that can be accepted separately.
     parts: Vec<Offer>,
-    /// What can be edited.
+    /// The file that can be edited.
     proposed: Option<Proposed>,
     editor: Option<Editor>,
     diffs: Diffs,
-    /// The text in front of the choice.
+    /// The text in front of the choices.
     end: String,
 }
 
 impl Shown {
-    /// A yes to what the person makes of the proposed text; otherwise why the text cannot be accepted.
+    /// Accepts the proposed text as the user edits it. The error says why the text cannot be accepted.
     fn edited(&self) -> Result<Accepted, String> {
         let proposed = self.proposed.clone().ok_or("there is no text to edit")?;
         let text =
@@ -101,7 +101,7 @@ impl Shown {
     }
 }
 
-/// Asks until it understands: the answer, and what to do instead. The end of the input is a no.
+/// Asks until the answer is valid; also returns what to do instead. The end of the input refuses.
 fn read_answer(shown: Shown, input: &mut dyn BufRead, output: &mut dyn Write) -> Reply {
     let mut text = shown.first.clone();
     loop {

@@ -1,4 +1,4 @@
-//! [`Asking`]: one question to the person at the terminal, withdrawn when its answer is no longer needed.
+//! [`Asking`]: a question to the user at the terminal, which is withdrawn when its answer is not needed.
 use parking_lot::Mutex;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -10,16 +10,16 @@ use std::{
     sync::Arc,
 };
 
-/// How soon the thread of a withdrawn question ends.
+/// Maximum delay until the thread of a withdrawn question ends.
 const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 const NO_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
-/// A question that is open; dropping it withdraws it.
+/// An open question; dropping it withdraws it.
 #[derive(Debug)]
 pub(crate) struct Asking(Withdrawn);
 
 impl Asking {
-    /// Asks on a thread of its own, so that the events continue; `answered` gets what `read` makes of the lines.
+    /// Asks on a separate thread, so that events continue; `answered` gets what `read` returns.
     pub(crate) fn begin<T: Send + 'static>(
         read: impl FnOnce(&mut dyn BufRead, &mut dyn Write) -> T + Send + 'static,
         answered: impl FnOnce(T) + Send + 'static,
@@ -44,8 +44,8 @@ impl Drop for Asking {
     }
 }
 
-/// Whether a question is withdrawn. Held while a line is taken: once a question is withdrawn it takes none, not even one
-/// that was on its way, since that is meant for what comes next.
+/// Whether a question is withdrawn. Locked while a line is read: a withdrawn question reads no lines, not even one that
+/// is being typed, since that is meant for what comes next.
 #[derive(Clone, Debug, Default)]
 struct Withdrawn(Arc<Mutex<bool>>);
 
@@ -55,7 +55,7 @@ impl Withdrawn {
     }
 }
 
-/// What is shown until the question is withdrawn; what comes later is not.
+/// Writes to the screen until the question is withdrawn, and discards later output.
 struct Shown<'a, S> {
     screen: S,
     withdrawn: &'a Withdrawn,
@@ -71,7 +71,7 @@ impl<S: Write> Write for Shown<'_, S> {
     }
 }
 
-/// What is typed until the question is withdrawn, which is its end.
+/// Reads input until the question is withdrawn, then reports the end of the input.
 struct Lines<'a, S> {
     source: S,
     withdrawn: &'a Withdrawn,
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(shown.screen, b"which?");
     }
 
-    /// It waits for a line, is withdrawn, and the next line comes before it has looked.
+    /// The question waits for a line and is withdrawn; the next line arrives before the question notices.
     #[test]
     fn a_line_behind_the_withdrawal_is_left() {
         let (source, mut writer) = io::pipe().unwrap();

@@ -4,38 +4,38 @@ use haft_present::safe;
 use std::io::{self, Write, stdout};
 use unicode_width::UnicodeWidthStr;
 
-/// How bars are drawn.
+/// The format of bars.
 #[derive(Debug)]
 pub struct Bars {
     /// Columns of the terminal.
     pub columns: usize,
-    /// Whether they are colored.
+    /// Whether bars are colored.
     pub color: bool,
 }
 
 /// A bar with its label and numbers.
 #[derive(Debug)]
 pub struct Bar {
-    /// In front of it.
+    /// The label in front of the bar.
     pub name: String,
     /// Length of the bar, in the unit of all bars of a list.
     pub all: u64,
-    /// How much of `all` is drawn pale.
+    /// The part of `all` that is drawn pale.
     pub pale: u64,
     /// Two columns after the bar, at most 7 and 9 cells wide.
     pub numbers: [String; 2],
 }
 
-/// Minimum columns of a bar; a narrower one is left out.
+/// Minimum columns of a bar; if there is less room, it is left out.
 const MIN_BAR_WIDTH: usize = 8;
-/// A longer one says no more.
+/// Maximum columns of a bar; a longer one is not more precise.
 const MAX_BAR_WIDTH: usize = 60;
-/// ` 123.4M  $1234.56`
+/// Columns of the two numbers, such as `123.4M` and `$1234.56`: 7 and 9 cells, with a blank before each.
 const NUMBERS: usize = 18;
 /// Longer names are cut at their beginning: paths differ at their end.
 const MAX_NAME_WIDTH: usize = 40;
 
-/// How wide the terminal is: as `COLUMNS` says, as the terminal says, or 80.
+/// The width of the terminal: `COLUMNS` if set, otherwise the terminal's size, otherwise 80.
 pub fn columns(said: Option<&str>) -> usize {
     let asked = || rustix::termios::tcgetwinsize(stdout()).ok().map(|size| usize::from(size.ws_col));
     let said = said.and_then(|said| said.parse().ok()).filter(|columns| *columns > 0);
@@ -93,7 +93,7 @@ fn blocks(eighths: usize) -> String {
     "█".repeat(eighths / 8) + PARTS[eighths % 8]
 }
 
-/// Returns a number of tokens in short: `950`, `12.3k`, `1.2M`.
+/// Returns an abbreviated number of tokens: `950`, `12.3k`, `1.2M`.
 pub fn tokens(count: u64) -> String {
     match count {
         0..1_000 => count.to_string(),

@@ -1,19 +1,19 @@
-//! [`BINDINGS`]: which key does what in which place. The help of the keys is drawn from it. [`Keys`] has the user's own keys
-//! over it.
+//! [`BINDINGS`]: the action of each key in each place, from which the help of the keys is generated. [`Keys`] adds the
+//! user's own keys.
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use haft_core::schema::nearest;
 use std::{collections::BTreeMap, fmt};
 
-/// Keys that do the same in one place.
+/// Keys with the same action in one place.
 pub(crate) struct Binding {
     place: Place,
     keys: &'static [Key],
     pub(crate) action: Action,
-    /// For people; empty for keys that no help names. Neighbors with the same help share its line.
+    /// Text for the help; empty for keys that it omits. Adjacent bindings with the same text share a line.
     help: &'static str,
 }
 
-/// Where keys have a meaning of their own.
+/// A context in which keys have their own meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Everywhere,
@@ -26,9 +26,9 @@ pub(crate) enum Place {
     /// While a question of a tool has choices, and nothing is typed.
     Choices,
     Approval,
-    /// While the person types what to do instead.
+    /// While the user types what to do instead of a refused call.
     Refusal,
-    /// While the person ticks the parts of a change that are accepted.
+    /// While the user ticks the parts of a change to accept.
     Parts,
     List,
     /// In addition to those of a list.
@@ -38,20 +38,21 @@ pub(crate) enum Place {
     /// In addition to those of a list.
     Tasks,
     Page,
-    /// While the person types one line, or confirms: what to search for on a page, the name of a session, its end, that of background work.
+    /// While the user types one line or confirms something: a search on a page, the name of a session, the deletion of
+    /// a session, the end of background work.
     Line,
 }
 
-/// What a key does.
+/// The action of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Suspend,
-    /// Leaves, where nothing is typed.
+    /// Leaves, if nothing is typed.
     Leave,
-    /// Opens the help, where nothing is typed.
+    /// Opens the help, if nothing is typed.
     Help,
     ShowAll,
-    /// Clears what is typed, otherwise interrupts, otherwise leaves.
+    /// Clears the typed text, otherwise interrupts, otherwise leaves.
     Stop,
     ShowTasks,
     ToggleThinking,
@@ -65,7 +66,7 @@ pub(crate) enum Action {
     NextLine,
     Escape,
     ChangeMode,
-    /// Moves up or down in what the keys go to.
+    /// Moves up or down in the text, list or page that has the focus.
     Up,
     Down,
     Complete,
@@ -79,11 +80,11 @@ pub(crate) enum Action {
     Answer,
     Allow,
     AllowAlways,
-    /// Asks what to do instead.
+    /// Asks what to do instead of the call.
     Refuse,
     RefuseAtOnce,
     AllowAllEdits,
-    /// Opens what the call would write in the editor.
+    /// Opens the text that the call would write in the editor.
     EditProposal,
     /// Lists the parts of the change.
     ChooseParts,
@@ -109,7 +110,7 @@ pub(crate) enum Action {
     PageDown,
     Top,
     Bottom,
-    /// Asks for what to search on a page.
+    /// Asks what to search for on a page.
     Search,
     TakeLine,
     DropLine,
@@ -121,7 +122,7 @@ pub(crate) enum Action {
     PreviousHunk,
 }
 
-/// All of them; of two that fit, the first one counts.
+/// All bindings; if two match a key, the first one counts.
 #[rustfmt::skip]
 pub(crate) static BINDINGS: &[Binding] = {
     use {Action::*, KeyCode as K, Place::*};
@@ -235,11 +236,11 @@ const fn bind(place: Place, keys: &'static [Key], action: Action, help: &'static
     Binding { place, keys, action, help }
 }
 
-/// The keys of the screen: those of [`BINDINGS`], and in their place those that the user chose.
+/// The keys of the screen: [`BINDINGS`], with those that the user replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keys(Vec<Rebound>);
 
-/// The user's own keys of an action in a place; none, if nothing is to do it.
+/// The user's own keys for an action in a place; empty if no key triggers the action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rebound {
     place: Place,
@@ -247,7 +248,7 @@ struct Rebound {
     keys: Vec<Key>,
 }
 
-/// Why keys cannot be used.
+/// Why a configuration of keys is invalid.
 #[derive(Debug, PartialEq, Eq)]
 pub struct WrongKeys {
     /// What is wrong.
@@ -257,12 +258,11 @@ pub struct WrongKeys {
 }
 
 impl Keys {
-    /// Reads keys by the name of a place and the name of an action, as the configuration has them: `prompt`, `submit`,
-    /// `Alt+Enter`.
+    /// Parses keys, by place and action, in the form of the configuration: `prompt`, `submit`, `Alt+Enter`.
     ///
     /// # Errors
-    /// Fails if a place, an action or a key is unknown, if a letter alone is bound where letters are typed, and if a key is
-    /// bound twice in a place.
+    /// Fails if a place, an action or a key is unknown, if a plain letter is bound where letters are typed, and if a
+    /// key is bound twice in a place.
     pub fn of(tables: &BTreeMap<String, BTreeMap<String, Vec<String>>>) -> Result<Self, WrongKeys> {
         let mut own: Vec<Rebound> = Vec::new();
         for (place_name, actions) in tables {
@@ -286,7 +286,7 @@ impl Keys {
         Ok(Self(own))
     }
 
-    /// The rows of `places` with the keys that are in effect, in the order of the table.
+    /// The bindings of `places` with their effective keys, in the order of the table.
     fn rows(&self, places: &[Place]) -> Vec<(Vec<Key>, &'static Binding)> {
         let mut rows: Vec<(Vec<Key>, &Binding)> = Vec::new();
         for binding in BINDINGS.iter().filter(|binding| places.contains(&binding.place)) {
@@ -304,7 +304,7 @@ impl Keys {
         rows
     }
 
-    /// What `key` does in the first of `places` that knows it.
+    /// The action of `key` in the first of `places` that binds it.
     pub(crate) fn action(&self, places: &[Place], key: KeyEvent) -> Option<Action> {
         let pressed = Key { code: key.code, modifiers: key.modifiers };
         let of = |place: &Place, fits: fn(&Key, &Key) -> bool| {
@@ -316,7 +316,7 @@ impl Keys {
         found.map(|(_, binding)| binding.action)
     }
 
-    /// The keys of `places` and what they do, for people.
+    /// The keys of `places` and their actions, for the help.
     pub(crate) fn help(&self, places: &[Place]) -> Vec<(String, &'static str)> {
         let mut rows: Vec<(String, &'static str)> = Vec::new();
         for (keys, binding) in self.rows(places) {
@@ -332,14 +332,14 @@ impl Keys {
         rows
     }
 
-    /// The first key that does this, as people write it; nothing if no key does.
+    /// The first key of an action, as it is written for users; empty if no key triggers it.
     pub(crate) fn name(&self, place: Place, action: Action) -> String {
         let rows = self.rows(&[place]).into_iter();
         let keys = rows.filter(|(_, binding)| binding.action == action).flat_map(|(keys, _)| keys);
         keys.map(|key| key.to_string()).next().unwrap_or_default()
     }
 
-    /// The keys of [`Self::help`] in one line, for below a list.
+    /// The keys of [`Self::help`] in one line, which is shown below a list.
     pub(crate) fn foot(&self, places: &[Place]) -> String {
         let rows = self.help(places).into_iter();
         let rows = rows.map(|(keys, help)| format!("{} {help}", keys.replace(", ", " ")));
@@ -371,7 +371,7 @@ impl Place {
         snake_case(&format!("{self:?}"))
     }
 
-    /// Whether letters are typed there.
+    /// Whether letters are typed in this place.
     fn takes_text(self) -> bool {
         !matches!(self, Self::Approval | Self::Parts | Self::Page)
     }
@@ -384,7 +384,7 @@ impl Action {
     }
 }
 
-/// `ShowAll` is `show_all`.
+/// Converts `ShowAll` to `show_all`.
 fn snake_case(name: &str) -> String {
     let mut text = String::new();
     for c in name.chars() {
@@ -396,7 +396,7 @@ fn snake_case(name: &str) -> String {
     text
 }
 
-/// `did you mean X? there are A, B`.
+/// Suggests a name: `did you mean X? there are A, B`.
 fn meant(name: &str, known: &[String]) -> String {
     let names: Vec<&str> = known.iter().map(String::as_str).collect();
     let near = nearest(name, &names).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
@@ -425,7 +425,7 @@ fn key_named(name: &str, place: Place, action: Action, what: &str) -> Result<Key
         message: format!("there is no key `{name}` for {what}"),
         hint: "keys are written like Ctrl+S, Alt+Enter, Shift+Tab, F2, PgUp, Space or Esc".into(),
     })?;
-    // These do something on an empty line only.
+    // Help and Leave act only on an empty line, so a plain letter can be their key.
     let is_letter = matches!(key.code, KeyCode::Char(_)) && key.modifiers.is_empty();
     match is_letter && place.takes_text() && !matches!(action, Action::Help | Action::Leave) {
         false => Ok(key),
@@ -436,7 +436,7 @@ fn key_named(name: &str, place: Place, action: Action, what: &str) -> Result<Key
     }
 }
 
-/// A key with the modifiers that are held.
+/// A key with its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
     code: KeyCode,
@@ -459,7 +459,7 @@ const fn alt(c: char) -> Key {
     Key { code: KeyCode::Char(c), modifiers: KeyModifiers::ALT }
 }
 
-/// Keys that are no characters, as people write them; of several names the first is shown.
+/// Keys that are not characters, with the names that users may write; the first name is shown.
 const NAMED_KEYS: [(KeyCode, &[&str]); 16] = [
     (KeyCode::Enter, &["Enter", "Return"]),
     (KeyCode::Esc, &["Esc", "Escape"]),
@@ -480,7 +480,7 @@ const NAMED_KEYS: [(KeyCode, &[&str]); 16] = [
 ];
 
 impl Key {
-    /// The key that people write so: `Ctrl+O`, `F2`.
+    /// Parses the name of a key: `Ctrl+O`, `F2`.
     fn named(name: &str) -> Option<Self> {
         let code_of = |name: &str| {
             let is_named =
@@ -498,7 +498,7 @@ impl Key {
         let (mut rest, mut modifiers) = (name.trim(), KeyModifiers::NONE);
         loop {
             match code_of(rest) {
-                // With Ctrl or Alt a letter is the same in either case.
+                // With Ctrl or Alt, the case of a letter does not matter.
                 Some(KeyCode::Char(letter)) if !modifiers.is_empty() => {
                     return Some(Self { code: KeyCode::Char(letter.to_ascii_lowercase()), modifiers });
                 }
@@ -516,7 +516,7 @@ impl Key {
         }
     }
 
-    /// Shift is part of a character.
+    /// Whether `pressed` is this key. Shift is ignored for characters, which already depend on it.
     fn is(&self, pressed: &Self) -> bool {
         match self.code {
             KeyCode::Char(_) => {
@@ -526,7 +526,7 @@ impl Key {
         }
     }
 
-    /// Like [`Self::is`], but in either case of a letter, and with any modifiers of a key that has none here.
+    /// Like [`Self::is`], but ignores the case of letters, and ignores modifiers if this key has none.
     fn is_nearly(&self, pressed: &Self) -> bool {
         match (self.code, pressed.code) {
             (KeyCode::Char(bound), KeyCode::Char(letter)) => {
@@ -538,7 +538,7 @@ impl Key {
     }
 }
 
-/// Writes the key as users do: `Ctrl+O`.
+/// Writes the key for users: `Ctrl+O`.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (modifier, name) in
@@ -592,7 +592,7 @@ mod tests {
         }
     }
 
-    /// Places, actions and keys.
+    /// Rows of place, action and keys.
     type Rows<'a> = &'a [(&'a str, &'a str, &'a [&'a str])];
 
     fn keys(toml: Rows<'_>) -> Result<Keys, WrongKeys> {
@@ -640,7 +640,7 @@ mod tests {
             let Key { code, modifiers } = Key::named(name).unwrap();
             own.action(&places, KeyEvent::new(code, modifiers))
         };
-        // What is shown over the prompt has its own keys.
+        // A list over the prompt has its own keys.
         assert_eq!(pressed("Enter"), Some(Action::CompleteAndSubmit));
         let table = [
             ("Alt+Enter", Some(Action::Submit)),
@@ -688,7 +688,7 @@ mod tests {
         assert!(keys(&[("approval", "allow", &["j"]), ("prompt", "help", &["!"])]).is_ok());
     }
 
-    /// The page that `haft help keys` shows has each place, and each of its actions with its keys.
+    /// The page of `haft help keys` lists each place, and each of its actions with its keys.
     #[test]
     fn the_documentation_lists_places_and_actions() {
         let page = include_str!("../../../docs/terminal.md");

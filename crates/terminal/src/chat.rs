@@ -1,4 +1,4 @@
-//! [`run`]: a conversation line by line, without a full screen, for pipes, dumb terminals and screen readers.
+//! [`run`]: runs a conversation line by line, without a full screen, for pipes, dumb terminals and screen readers.
 mod panels;
 mod reader;
 
@@ -27,7 +27,7 @@ use std::{
     sync::Arc,
 };
 
-/// Talks until the person leaves: `exit`, or the end of the input.
+/// Runs the conversation until the user leaves with `exit` or at the end of the input.
 pub async fn run(
     around: Surroundings,
     opened: Conversation,
@@ -35,7 +35,7 @@ pub async fn run(
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
     let chat = &options.chat;
-    // With JSON output, standard output carries objects only.
+    // With JSON output, standard output gets only objects.
     let is_text = options.output == Output::Text;
     let prompt = chat.prompt.clone().unwrap_or_else(|| "> ".into());
     let prompt = if is_text { prompt } else { String::new() };
@@ -61,13 +61,13 @@ pub async fn run(
         writeln!(stderr(), "{left}")?;
     }
     match talked {
-        // The terminal is gone, so the reason is not printed.
+        // The terminal is gone, so the error is not printed.
         Err(_) if talk.interrupts.has_hung_up() => Ok(Exit::Interrupted),
         talked => talked.map(|()| Exit::Success),
     }
 }
 
-/// Printed at the end of a conversation that is not empty.
+/// The hint at the end of a conversation that is not empty.
 pub(crate) fn how_to_resume(session: &Session) -> Option<String> {
     if let Some(remote) = Remote::of(session) {
         return Some(format!("To attach again: haft attach '{}'", remote.address));
@@ -77,7 +77,7 @@ pub(crate) fn how_to_resume(session: &Session) -> Option<String> {
     began.then(|| format!("To continue this conversation: haft resume {}", session.id()))
 }
 
-/// The first entry that was not shown yet; the very first one if the session has just begun.
+/// The first entry to show: the first one of a new session, otherwise the next one.
 fn untold(session: &Session) -> Seq {
     let is_new = session.entries().len() == 1;
     if is_new { Seq(0) } else { next(session) }
@@ -86,9 +86,9 @@ fn untold(session: &Session) -> Seq {
 struct Talk<'a> {
     around: Surroundings,
     open: Option<(Engine, Session)>,
-    /// How hard the model thinks, where that was chosen.
+    /// The reasoning effort, if it was chosen.
     effort: Option<String>,
-    /// The position up to which events were shown. Those at the prompt are shown when the user returns to it.
+    /// The position up to which events were shown. Events that arrive while the user types are shown afterwards.
     told: Seq,
     open_request: OpenRequest,
     options: &'a Options,
@@ -139,7 +139,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Runs a turn, with the words of the profile around it.
+    /// Runs a turn, with the texts of the profile before and after it.
     async fn turn(&mut self, command: Command) -> anyhow::Result<()> {
         if self.open.is_none() {
             return note("no session is open; start one with `/new`");
@@ -210,7 +210,7 @@ impl Talk<'_> {
             | SlashAction::Rewind
             | SlashAction::Tasks
             | SlashAction::Copy => note("only available on the screen that `haft` opens in a terminal"),
-            // In a session that another process has open, `leaves` handles it.
+            // In a session that another process has open, `leaves` handles this command.
             SlashAction::Detach => note("this session is open in this terminal; `/quit` ends it"),
             SlashAction::Quit => Ok(()),
         }
@@ -226,7 +226,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Whether the session is open on another machine; tells that this cannot be done from here then.
+    /// Whether the session is open on another machine. If so, prints that `what` is only possible there.
     fn is_only_there(&self, what: &str) -> anyhow::Result<bool> {
         let is_remote = self.open.as_ref().is_some_and(|(_, session)| Remote::of(session).is_some());
         if is_remote {
@@ -244,7 +244,7 @@ impl Talk<'_> {
         notices.iter().try_for_each(|notice| note(&format!("note: {notice}")))
     }
 
-    /// Opens another session, or this one again if that fails.
+    /// Opens another session; if that fails, opens the current one again.
     async fn reopen(&mut self, request: OpenRequest) -> anyhow::Result<()> {
         if !self.leave().await {
             anyhow::bail!("interrupted before the session had closed");
@@ -268,14 +268,14 @@ impl Talk<'_> {
         }
     }
 
-    /// Whether the session has come to its end; an interrupt leaves it before.
+    /// Closes the session. Returns false if an interrupt cut that off.
     async fn leave(&mut self) -> bool {
         let Some((engine, session)) = self.open.take() else { return true };
         drop(session);
         self.interrupts.or_leave(engine.shut_down()).await
     }
 
-    /// Asks for a key where a person can type one, and lists the models.
+    /// Asks for an API key if the user can type one, and lists the models.
     async fn log_in(&self, provider: Option<String>) -> anyhow::Result<()> {
         let Some(login) = self.around.login.as_ref().filter(|_| self.options.can_ask) else {
             return note(
@@ -319,7 +319,7 @@ impl Talk<'_> {
         list(agents.map(|agent| (agent.name.clone(), agent.description.clone())).collect(), "/agent NAME")
     }
 
-    /// Goes on in a copy of the session.
+    /// Continues in a copy of the session.
     async fn fork(&mut self) -> anyhow::Result<()> {
         let Some((engine, session)) = &self.open else { return Ok(()) };
         if let Some(remote) = self.around.host.remote() {
@@ -368,7 +368,7 @@ impl Talk<'_> {
         files.into_iter().flatten().try_for_each(|file| note(&file))
     }
 
-    /// Takes the calls back that `text` names, or lists them.
+    /// Undoes the calls that `text` names, or lists the calls.
     async fn undo_call(&mut self, text: &str) -> anyhow::Result<()> {
         let Some((_, session)) = &self.open else { return Ok(()) };
         let undo = match UndoWish::read(text) {
@@ -422,7 +422,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Changes nothing from here on until a plan is accepted.
+    /// Enters plan mode: nothing is changed until a plan is accepted.
     async fn plan(&mut self, text: Option<String>) -> anyhow::Result<()> {
         let Some((_, session)) = &self.open else { return Ok(()) };
         let (mode, ceiling) = (session.mode(), session.ceiling());
@@ -480,7 +480,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Proposes what the journals of the workspace show.
+    /// Proposes notes for the workspace from its journals.
     async fn memory(&mut self) -> anyhow::Result<()> {
         if self.is_only_there("past sessions are read")? {
             return Ok(());

@@ -1,19 +1,19 @@
-//! [`picture`]: reads a picture from the clipboard of the desktop, through the programs that people have for it.
+//! [`picture`]: reads a picture from the desktop's clipboard with the usual programs for it.
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use haft_core::Image;
 use haft_process::{ProcessError, Program};
 use std::{io, path::Path, sync::Arc, time::Duration};
 use tokio::io::AsyncReadExt;
 
-/// How a program is asked for a picture, as PNG on its standard output.
+/// The command line with which a program writes the clipboard's picture to standard output, as PNG.
 struct Reader {
     program: &'static str,
     arguments: &'static [&'static str],
-    /// It writes base64: its pipes change bytes.
+    /// Whether the program writes base64, because its pipes change bytes.
     is_base64: bool,
 }
 
-/// The first one that has a picture counts.
+/// The programs, in the order in which they are tried; the first one that has a picture is used.
 static READERS: [Reader; 4] = [
     Reader { program: "wl-paste", arguments: &["--type", "image/png"], is_base64: false },
     Reader {
@@ -22,7 +22,7 @@ static READERS: [Reader; 4] = [
         is_base64: false,
     },
     Reader { program: "pngpaste", arguments: &["-"], is_base64: false },
-    // The clipboard of Windows, from WSL.
+    // Reads the clipboard of Windows from WSL.
     Reader {
         program: "powershell.exe",
         arguments: &[
@@ -37,9 +37,9 @@ static READERS: [Reader; 4] = [
     },
 ];
 
-/// How long a program may take. The one that owns the clipboard may be slow, or far away.
+/// Timeout of a program. The application that owns the clipboard may be slow, or on another machine.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// No vendor takes more (as for files); larger output is not read.
+/// Maximum size in bytes: no vendor accepts larger pictures (as for files), so larger output is not read.
 const MAX_BYTES: u64 = 50 << 20;
 const PNG_SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
@@ -61,7 +61,7 @@ pub(crate) async fn picture(folder: &Path, environment: Arc<[(String, String)]>)
 }
 
 impl Reader {
-    /// What it writes; `None` if that is no picture. An error if it does not start.
+    /// Runs the program; `None` if its output is not a picture. Fails if the program cannot be started.
     async fn read(
         &self,
         folder: &Path,
@@ -78,7 +78,7 @@ impl Reader {
         };
         let piped = program.start_piped()?;
         drop(piped.input);
-        // Standard error is read, so that the program does not block.
+        // Standard error is read, too, so that the program does not block.
         let (mut output, mut errors) = (Vec::new(), Vec::new());
         let (mut stdout, mut stderr) = (piped.output.take(MAX_BYTES + 1), piped.errors.take(MAX_BYTES));
         let both =

@@ -1,6 +1,6 @@
-//! [`SlashCommand`]: a command to the front-end itself: `/NAME`, the same on the screen and line by line.
+//! [`SlashCommand`]: a command to the front-end itself, `/NAME`, which works on the screen and line by line.
 //!
-//! [`COMMANDS`] is the one list of them: the help, the completion and the parser read it.
+//! [`COMMANDS`] is the only list of them: the help, the completion and the parser use it.
 use Argument::{Choice, Fixed, None as Nothing, Optional, Required};
 use haft_core::{Command, Entry, Part, schema::nearest, undo};
 use haft_present::{
@@ -13,33 +13,33 @@ use std::sync::Arc;
 /// A row of [`COMMANDS`].
 pub(crate) struct SlashCommand {
     pub(crate) name: &'static str,
-    /// Other names, which no list shows.
+    /// Other names, which lists do not show.
     aliases: &'static [&'static str],
     argument: Argument,
     pub(crate) help: &'static str,
 }
 
-/// The text behind the name, by the name of its value, and the action that it makes.
+/// The argument of a command: its name in the help, and the action for its value.
 enum Argument {
     None(SlashAction),
     /// No arguments; the command sends this prompt to the model.
     Fixed(&'static str),
     Optional(&'static str, fn(Option<String>) -> SlashAction),
-    /// Without a value the first action, with one the second.
+    /// The first action without a value, the second with one.
     Choice(&'static str, SlashAction, fn(String) -> SlashAction),
     Required(&'static str, fn(String) -> SlashAction),
 }
 
-/// What a slash command does.
+/// The action of a slash command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SlashAction {
-    /// Goes on in another session, or in this one with something else.
+    /// Continues in another session, or in this one with another model or agent.
     Switch(Target),
-    /// Gives a command to the session.
+    /// Sends a command to the session.
     Send(Sent),
     /// Sends this prompt to the model.
     Prompt(String),
-    /// Shows what can be chosen; so do the next four.
+    /// Shows a list of choices, as the next four do.
     Sessions,
     Models,
     Agents,
@@ -49,19 +49,19 @@ pub(crate) enum SlashAction {
     Mode(String),
     /// Adds a folder to the workspace.
     AddDir(String),
-    /// Goes into plan mode, and sends this prompt to the model.
+    /// Enters plan mode, and sends this prompt to the model.
     Plan(Option<String>),
-    /// Shows the goal, gives it up, or sets it.
+    /// Shows, clears or sets the goal.
     Goal(Option<String>),
     /// Proposes this line for the notes of the workspace.
     Remember(String),
-    /// Proposes what the journals show for the notes of the workspace.
+    /// Proposes notes for the workspace from its journals.
     Memory,
     Help,
     Rewind,
-    /// Takes a call back: see [`haft_present::undo::UndoWish`].
+    /// Undoes a call: see [`haft_present::undo::UndoWish`].
     UndoCall(String),
-    /// Lists, sends or drops what is queued: see [`haft_present::outbox::OutboxWish`].
+    /// Lists, sends or drops queued calls: see [`haft_present::outbox::OutboxWish`].
     Outbox(Option<String>),
     Cost,
     Tasks,
@@ -73,22 +73,22 @@ pub(crate) enum SlashAction {
     Context,
     Permissions,
     Mcp,
-    /// Shows the model, the session, and what it took.
+    /// Shows the model, the session and its usage.
     Status,
-    /// Shows what became of each file since the session began.
+    /// Shows the changes to each file since the session began.
     Diff,
-    /// Says where the configuration is.
+    /// Shows where the configuration is.
     Config,
-    /// Shows or hides thoughts of the model.
+    /// Shows or hides the model's thoughts.
     Thinking,
-    /// Asks for the key of a provider.
+    /// Asks for a provider's API key.
     LogIn(Option<String>),
     /// Leaves a session that another process has open.
     Detach,
     Quit,
 }
 
-/// What a person switches to.
+/// What the user switches to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     New,
@@ -98,7 +98,7 @@ pub(crate) enum Target {
     Agent(String),
 }
 
-/// A command that needs no more than the session.
+/// A command that needs only the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
     Undo,
@@ -107,7 +107,7 @@ pub(crate) enum Sent {
     Continue,
 }
 
-/// All of them, in the order of the help.
+/// All commands, in the order of the help.
 #[rustfmt::skip]
 pub(crate) static COMMANDS: &[SlashCommand] = {
     use SlashAction::*;
@@ -168,7 +168,7 @@ fn review(what: Option<String>) -> SlashAction {
 const INIT: &str = include_str!("prompts/init.md");
 
 impl SlashCommand {
-    /// How it is typed: `/model [SPEC]`.
+    /// The usage: `/model [SPEC]`.
     pub(crate) fn usage(&self) -> String {
         match self.argument {
             Nothing(_) | Fixed(_) => format!("/{}", self.name),
@@ -190,7 +190,7 @@ impl SlashCommand {
 }
 
 impl Target {
-    /// `request` with what changes.
+    /// Returns `request` with this change.
     pub(crate) fn of(self, request: OpenRequest) -> OpenRequest {
         match self {
             Self::New => OpenRequest { session: None, ..request },
@@ -206,7 +206,7 @@ impl Target {
 }
 
 impl Sent {
-    /// The command to a session of these entries; an error says why nothing is sent.
+    /// The command for a session with these entries; the error says why nothing is sent.
     pub(crate) fn command(self, entries: &[Arc<Entry>]) -> Result<Command, &'static str> {
         match self {
             Self::Undo => {
@@ -219,7 +219,7 @@ impl Sent {
     }
 }
 
-/// Says `text` to the model.
+/// The command that sends `text` to the model.
 pub(crate) fn prompt(text: &str) -> Command {
     Command::Prompt { parts: vec![Part::text(text)], channel: None }
 }
@@ -235,14 +235,14 @@ pub(crate) fn parse(line: &str) -> Option<SlashAction> {
     COMMANDS.iter().find(is_it)?.action(argument.trim())
 }
 
-/// Like [`parse`], but a `saved` prompt goes before a command of the same name that only sends a prompt.
+/// Like [`parse`], but a `saved` prompt takes precedence over a command of the same name that only sends a prompt.
 pub(crate) fn parse_with(line: &str, saved: &[SavedPrompt]) -> Option<SlashAction> {
     let is_saved = |name: &str| saved.iter().any(|saved| saved.name == name);
     let name = line.trim().trim_start_matches('/').split(' ').next().unwrap_or_default();
     parse(line).filter(|action| !matches!(action, SlashAction::Prompt(_)) || !is_saved(name))
 }
 
-/// What can be typed after a `/` and its description: the commands, then the `saved` prompts.
+/// The texts that can be typed after a `/`, with their descriptions: the commands, then the `saved` prompts.
 pub(crate) fn all(saved: &[SavedPrompt]) -> Vec<(String, String)> {
     let ours = COMMANDS.iter().map(|command| (command.usage(), command.help.to_owned()));
     let saved = saved.iter().map(|saved| (format!("/{}", saved.name), saved.description.clone()));
@@ -257,12 +257,12 @@ pub(crate) fn names(saved: &[SavedPrompt]) -> Vec<(String, String)> {
 
 /// Runs the `command` of a line such as `!make`.
 pub(crate) fn typed(command: &str) -> Command {
-    // The way in which the user's own commands run.
+    // The user's own commands run live, as the user's programs do.
     let arguments = json!({"command": command.trim(), "needs": ["live"]});
     Command::TypedCall { name: "bash".into(), arguments }
 }
 
-/// Says how a known command is typed, where its line has an argument too many or too few.
+/// The usage of a known command whose line has too many or too few arguments.
 pub(crate) fn misused(line: &str) -> Option<String> {
     let (name, _) = line.trim().strip_prefix('/').map(|rest| rest.split_once(' ').unwrap_or((rest, "")))?;
     let command = COMMANDS.iter().find(|command| command.name == name || command.aliases.contains(&name))?;

@@ -9,11 +9,11 @@ use haft_engine::Session;
 use haft_present::{diff, file_diff::FileDiff};
 use ratatui::style::Style;
 
-/// How diffs are shown: drawn where there is a terminal.
+/// The format of diffs: drawn with a [`Look`] if there is a terminal.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Diffs(pub Option<Look>);
 
-/// A diff as it is shown.
+/// A formatted diff.
 pub(crate) struct Shown {
     pub(crate) shown: String,
     /// The diff as text, for searches.
@@ -26,17 +26,17 @@ pub(crate) struct Shown {
 const DEFAULT_COLUMNS: usize = 80;
 
 impl Diffs {
-    /// With the ends of what is long left out; `how` one sees them.
+    /// Formats a diff, and cuts long ones; the note about it says `how` to see the rest.
     pub(crate) fn cut(self, session: &Session, changes: &[Change], how: Option<&str>) -> Shown {
         self.of(session, changes, diff::of_changes(session, changes), (Room::SCROLLS, how))
     }
 
-    /// However long it is.
+    /// Formats the whole diff, whatever its length.
     pub(crate) fn whole(self, session: &Session, changes: &[Change]) -> Shown {
         self.of(session, changes, diff::of_all(session, changes), (Room::WHOLE, None))
     }
 
-    /// `text` in rows that end between words, where there is a terminal: it would end them anywhere.
+    /// Wraps `text` between words if there is a terminal, which would break rows anywhere.
     pub(crate) fn in_rows(self, text: &str) -> String {
         if self.0.is_none() {
             return text.to_owned();

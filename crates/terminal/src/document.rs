@@ -1,4 +1,4 @@
-//! [`drawn`]: a page of documentation as it is printed: in colors on a terminal, otherwise as plain text.
+//! [`drawn`]: formats a page of documentation: with colors for a terminal, otherwise as plain text.
 use crate::{
     paint::{
         ansi::paint,
@@ -9,14 +9,14 @@ use crate::{
 };
 use ratatui::text::Span;
 
-/// Longer lines are hard to read.
+/// Maximum columns, since longer lines are hard to read.
 const MAX_COLUMNS: usize = 100;
-/// Columns where there is no terminal.
+/// Columns if there is no terminal.
 const PIPED_COLUMNS: usize = 80;
-/// In a narrower terminal, lines end where they end.
+/// Minimum columns for wrapping; in a narrower terminal, lines are not wrapped.
 const MIN_COLUMNS: usize = 20;
 
-/// `markdown` in lines of the terminal's width, at most 100 columns, drawn with `look`; without one, as plain text of 80
+/// Formats `markdown` in the terminal's width, at most 100 columns, with `look`; without `look`, as plain text of 80
 /// columns.
 #[must_use]
 pub fn drawn(markdown: &str, look: Option<Look>) -> String {
@@ -39,7 +39,7 @@ pub fn drawn(markdown: &str, look: Option<Look>) -> String {
     text
 }
 
-/// `text` in lines of at most 80 columns, and of the terminal's width: the first behind `lead`, the others behind as many
+/// Wraps `text` to the terminal's width, at most 80 columns: the first line after `lead`, the others after as many
 /// blanks.
 #[must_use]
 pub fn item(lead: &str, text: &str) -> String {

@@ -9,26 +9,26 @@ use std::{
 
 /// The error if no editor is configured.
 pub(crate) const NO_EDITOR: &str = "no editor: set VISUAL or EDITOR, e.g. `export EDITOR=nano`";
-/// What a proposed file is called in errors.
+/// Name of a proposed file in errors.
 pub(crate) const EDITED_FILE: &str = "the proposed file";
-/// Longer endings of file names tell an editor nothing.
+/// Maximum length of a file extension; a longer one means nothing to editors.
 const MAX_ENDING_LENGTH: usize = 10;
 
-/// The editor of a user, and where it gets its files.
+/// The user's editor, and the folder for its files.
 #[derive(Clone, Debug)]
 pub struct Editor {
-    /// The command, as `VISUAL` and `EDITOR` name it; a shell reads it.
+    /// The command line, as `VISUAL` or `EDITOR` has it; a shell interprets it.
     pub command: String,
-    /// A folder of the user's own for files that last a moment.
+    /// A private folder of the user for temporary files.
     pub scratch: PathBuf,
 }
 
 impl Editor {
-    /// Returns `text` as the user leaves it, once the editor has ended. `what` names the text in errors; `like` is a file with
-    /// the same kind of text: editors look at the ending of its name. The editor gets the terminal of the process.
+    /// Opens `text` in the editor, and returns it as the user leaves it. `what` names the text in errors; `like` is a
+    /// file with the same kind of text, since editors use its extension. The editor gets the terminal of the process.
     ///
     /// # Errors
-    /// Says why there is no text, e.g., because the editor failed.
+    /// If there is no text, with the reason, e.g., that the editor failed.
     pub(crate) fn edit(&self, what: &str, text: &str, like: &Path) -> Result<String, String> {
         let failed = |why: String| format!("cannot edit {what} with `{}`: {why}", self.command);
         match self.in_a_file(text, &file_name(like)) {
@@ -38,7 +38,7 @@ impl Editor {
         }
     }
 
-    /// Lets the editor work on a file that only this user can read, and takes it away.
+    /// Runs the editor on a file that only this user can read, and removes the file.
     fn in_a_file(&self, text: &str, name: &str) -> io::Result<(ExitStatus, String)> {
         let folder = self.scratch.join(format!("edit-{}", std::process::id()));
         DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
@@ -50,14 +50,14 @@ impl Editor {
         edited
     }
 
-    /// Runs the editor as Git does: the variable may hold options.
+    /// Runs the editor through a shell, as Git does: the variable may hold options.
     fn run(&self, file: &Path) -> io::Result<ExitStatus> {
         let command = &self.command;
         Command::new("sh").arg("-c").arg(format!("{command} \"$@\"")).arg(command).arg(file).status()
     }
 }
 
-/// A harmless name with the ending of `like`.
+/// A safe file name with the extension of `like`.
 fn file_name(like: &Path) -> String {
     let ending = like.extension().and_then(|ending| ending.to_str()).filter(|ending| {
         ending.len() <= MAX_ENDING_LENGTH && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())

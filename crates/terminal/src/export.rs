@@ -6,13 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The folder to write to: the workspace of the session, or where the person is if that lies on another machine.
+/// The folder to write to: the workspace of the session, or the current directory if the workspace is on another
+/// machine.
 pub(crate) fn folder<'a>(session: &Session, workspace: &'a Path, here: &'a Path) -> &'a Path {
     if Remote::of(session).is_some() { here } else { workspace }
 }
 
-/// Writes `text` to the file `name` below `folder`, or to one that is named after the session. A file that is there is left
-/// alone; the error says so.
+/// Writes `text` to the file `name` below `folder`, or to a file that is named after the session. Fails if the file
+/// exists.
 pub(crate) fn write(folder: &Path, name: Option<&str>, session: &str, text: &str) -> Result<PathBuf, String> {
     let file = folder.join(name.map_or_else(|| format!("haft-{session}.md"), str::to_owned));
     let written = File::create_new(&file).and_then(|mut new| new.write_all(text.as_bytes()));

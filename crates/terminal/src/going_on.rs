@@ -1,10 +1,10 @@
-//! [`is_wanted`]: asks the person whether a turn that has used up its rounds continues.
+//! [`is_wanted`]: asks the user whether a turn that has used up its rounds continues.
 use crate::{asking::Asking, signals::Interrupts};
 use haft_core::LastTurn;
 use haft_engine::Session;
 use std::io::{BufRead, Write};
 
-/// How many rounds the last turn of `session` had, where that was all it may have and a person can let it continue.
+/// The number of rounds of the last turn of `session` if it reached the limit and the user can continue it.
 pub(crate) fn used_up(session: &Session) -> Option<u32> {
     match LastTurn::of(&session.entries()) {
         LastTurn::OutOfRounds(rounds) if !session.is_joined() => Some(rounds),
@@ -12,7 +12,7 @@ pub(crate) fn used_up(session: &Session) -> Option<u32> {
     }
 }
 
-/// Asks at the terminal. Everything but a yes is a no.
+/// Asks at the terminal. Any other answer than yes means no.
 pub(crate) async fn is_wanted(rounds: u32, interrupts: &mut Interrupts) -> bool {
     let (sender, answer) = tokio::sync::oneshot::channel();
     let read = move |lines: &mut dyn BufRead, screen: &mut dyn Write| {
@@ -29,7 +29,7 @@ pub(crate) async fn is_wanted(rounds: u32, interrupts: &mut Interrupts) -> bool 
     }
 }
 
-/// In the same words wherever it is asked.
+/// The text of the question, the same in all front-ends.
 pub(crate) fn question(rounds: u32) -> String {
     format!("{rounds} rounds used. Continue? [y/N] ")
 }

@@ -1,5 +1,4 @@
-//! [`load`] and [`append`]: the lines that a person typed before, over all conversations: a file with one JSON string
-//! per line.
+//! [`load`] and [`append`]: the history of typed lines of all conversations: a file with one JSON string per line.
 use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom, Write},
@@ -7,12 +6,12 @@ use std::{
     path::Path,
 };
 
-/// Maximum bytes that are read; of a longer file only the end.
+/// Maximum bytes that are read, from the end of the file.
 const MAX_READ_BYTES: u64 = 256 << 10;
-/// Maximum length of an entry: a longer one was pasted, and is not typed again.
+/// Maximum length of an entry: longer text was pasted, and would not be recalled.
 const MAX_ENTRY_LENGTH: usize = 10_000;
 
-/// The last entries, the oldest first; empty if there is no file.
+/// The last entries, oldest first; empty if there is no file.
 pub fn load(path: &Path) -> Vec<String> {
     let text = end_of(path).unwrap_or_default();
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
@@ -27,7 +26,7 @@ fn end_of(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Adds an entry; the file is readable for its owner only.
+/// Appends an entry. The file is readable only by its owner.
 pub fn append(path: &Path, text: &str) -> io::Result<()> {
     if text.len() > MAX_ENTRY_LENGTH {
         return Ok(());

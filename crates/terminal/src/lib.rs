@@ -1,12 +1,12 @@
-//! Haft at a terminal and in scripts.
+//! Haft at a terminal and in scripts: [`mod@print`], [`chat`] and [`tui`].
 //!
-//! Each way to talk is a module: [`mod@print`] runs one prompt without a screen, [`chat`] is a conversation line by line, and
-//! [`tui`] draws one on a screen. All of them send commands to a session and follow its events, as
+//! Each module is a way to converse: [`mod@print`] runs one prompt without a screen, [`chat`] is a conversation line by
+//! line, and [`tui`] draws one on a screen. All of them send commands to a session and follow its events, as
 //! `haft-present` folds them. Begin with [`mod@print`].
 //!
-//! What they share: [`questions`] asks the person at the terminal, [`signals`] turns signals into interrupts, `console`
-//! has the slash commands, [`host`] opens sessions for those who switch between them, [`history`] keeps
-//! what was typed, and [`Exit`] is how the program ends.
+//! They share: [`questions`] asks the user at the terminal, [`signals`] turns signals into interrupts, `console` has
+//! the slash commands, [`host`] opens sessions for front-ends that switch between them, [`history`] stores typed lines,
+//! and [`Exit`] is the result of the program.
 
 mod approval;
 mod asking;

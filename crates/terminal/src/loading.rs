@@ -1,24 +1,24 @@
-//! [`bar`]: how far the embedded model is loaded, for the progress bar.
+//! [`bar`]: shows how much of the embedded model is loaded.
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// In percent; 100 if no model is loading.
+/// Loaded part in percent; 100 if no model is loading.
 static LOADED: AtomicU8 = AtomicU8::new(100);
 
-/// Signs that a bar is long.
+/// Length of the bar in characters.
 const BAR_LENGTH: usize = 20;
 
-/// Tells how much of a model is loaded, from 0 to 1.
+/// Sets how much of a model is loaded, from 0 to 1.
 pub fn tell(part: f32) {
     LOADED.store((part.clamp(0.0, 1.0) * 100.0) as u8, Ordering::Relaxed);
 }
 
-/// What people read while a model is loaded; nothing while none is.
+/// The progress while a model is loading; `None` otherwise.
 pub(crate) fn bar() -> Option<String> {
     let loaded = LOADED.load(Ordering::Relaxed);
     (loaded < 100).then(|| format!("loading the model {}", drawn(loaded.into())))
 }
 
-/// `[#####               ]  25 %`
+/// Draws a bar of `#` and blanks in brackets, followed by the percentage.
 fn drawn(percent: usize) -> String {
     let signs = percent * BAR_LENGTH / 100;
     format!("[{}{}] {percent:>3} %", "#".repeat(signs), " ".repeat(BAR_LENGTH - signs))

@@ -1,12 +1,12 @@
-//! [`Notifications`]: how the terminal tells a user who looks elsewhere that something waits for them.
+//! [`Notifications`]: how the terminal notifies a user who is looking elsewhere.
 
-/// What the terminal is sent.
+/// The escape sequence for notifications.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notifications {
-    /// A notification as iTerm2 has made it known (OSC 9), and a bell.
+    /// A notification of iTerm2 (OSC 9), and a bell.
     #[default]
     Osc9,
-    /// A notification as rxvt has made it known (OSC 777), and a bell.
+    /// A notification of rxvt (OSC 777), and a bell.
     Osc777,
     /// A bell.
     Bell,
@@ -15,7 +15,7 @@ pub enum Notifications {
 }
 
 impl Notifications {
-    /// What is written to say `text`, which holds no control characters and no `;`.
+    /// The sequence that notifies of `text`, which holds no control characters and no `;`.
     pub(crate) fn sequence(self, text: &str) -> String {
         match self {
             Self::Osc9 => format!("\x1b]9;haft: {text}\x07\x07"),

@@ -1,10 +1,10 @@
-//! [`object`]: the JSON object that a script reads about a turn.
+//! [`object`]: the JSON object about a turn, for scripts.
 use haft_core::Change;
 use haft_engine::{CallReport, Session, TurnReport};
 use haft_present::timeline::rounded_usd;
 use serde_json::{Value, json};
 
-/// What `--output json` prints.
+/// The object that `--output json` prints.
 pub fn object(session: &Session, report: &TurnReport) -> Value {
     let kind_of = |change: &Change| json!({"path": change.path, "kind": change.kind()});
     let changes: Vec<Value> = report.changes.iter().map(kind_of).collect();
@@ -22,7 +22,7 @@ pub fn object(session: &Session, report: &TurnReport) -> Value {
     object
 }
 
-/// A call that was interrupted or took too long, with what it had said until then.
+/// A call that was interrupted or timed out, with its output so far.
 fn stopped(call: &CallReport) -> Option<Value> {
     let result = call.result();
     let is_stopped = result.command().is_some_and(|run| run.is_stopped());

@@ -1,5 +1,5 @@
-//! [`read`]: asks line by line which parts of what a call would do are accepted; [`Proposed`]: a file that a person can edit
-//! before it is written.
+//! [`read`]: asks line by line which parts of a proposal to accept; [`Proposed`]: a file that the user can edit before
+//! it is written.
 use crate::diffs::Diffs;
 use haft_core::{Accepted, AcceptedFile, Change, Fact, FileKind, FileState};
 use haft_engine::Session;
@@ -10,13 +10,13 @@ use std::{
     path::PathBuf,
 };
 
-/// The name of a part and its lines, in rows, with a line break at the end.
+/// The name of a part and its lines, ending with a line break.
 fn text(offer: &Offer, diffs: Diffs) -> String {
     let lines: String = offer.diff.iter().flat_map(|file| &file.hunks).map(|hunk| lines(hunk)).collect();
     diffs.in_rows(&format!("{}\n{lines}", offer.name))
 }
 
-/// The one file that a change writes, and the text that it gives it.
+/// The only file that a change writes, and its proposed text.
 #[derive(Clone, Debug)]
 pub(crate) struct Proposed {
     pub(crate) path: PathBuf,
@@ -24,21 +24,21 @@ pub(crate) struct Proposed {
 }
 
 impl Proposed {
-    /// What the call of `fact` would write, if that is the text of a single file.
+    /// The file that the call of `fact` would write, if it is a single text file.
     pub(crate) fn of(session: &Session, fact: &Fact) -> Option<Self> {
         let Fact::ApprovalAsked { changes, bulk, .. } = fact else { return None };
         let change = proposed_file(changes).filter(|_| bulk.is_empty())?;
         Some(Self { path: change.path.clone(), text: proposed_text(session, change)? })
     }
 
-    /// A yes to `text` in its place; `None` if that is what was proposed.
+    /// Accepts the change with `text` instead; `None` if `text` is the proposed one.
     pub(crate) fn accept(self, text: String) -> Option<Accepted> {
         let file = AcceptedFile { path: self.path, hunks: None, text: Some(text) };
         (file.text.as_ref() != Some(&self.text)).then(|| Accepted { files: vec![file] })
     }
 }
 
-/// The change of the only file that is changed, where it is written. Folders that are made for it do not count.
+/// The change that writes a file, if it is the only one. Folders that are created for the file do not count.
 pub(crate) fn proposed_file(changes: &[Change]) -> Option<&Change> {
     let is = |state: &Option<FileState>, kind| state.as_ref().is_some_and(|state| state.kind() == kind);
     let is_new_folder = |change: &&Change| change.before.is_none() && is(&change.after, FileKind::Folder);
@@ -58,7 +58,7 @@ fn lines(hunk: &[DiffLine]) -> String {
     hunk.iter().filter_map(line).collect()
 }
 
-/// Asks which parts are accepted; `None` if the person goes back to the question.
+/// Asks which parts to accept; `None` if the user returns to the question.
 pub(crate) fn read(
     offers: &[Offer],
     diffs: Diffs,
@@ -88,7 +88,7 @@ pub(crate) fn read(
     }
 }
 
-/// The parts with these numbers, counted from 1; otherwise the first word that is not the number of a part.
+/// The parts with these numbers, counted from 1. The error is the first word that is not the number of a part.
 fn chosen<'a>(offers: &[Offer], numbers: &'a str) -> Result<Accepted, &'a str> {
     let mut parts = Vec::new();
     for word in numbers.split([' ', ',']).filter(|word| !word.is_empty()) {

@@ -1,4 +1,4 @@
-//! [`whole`]: reads the output of commands that is too long for a result and is stored in a file of the session.
+//! [`whole`]: reads the output of a command that was too long for its result, and is stored in a file of the session.
 use haft_core::ToolResult;
 use std::{
     fs::File,
@@ -6,14 +6,14 @@ use std::{
     path::Path,
 };
 
-/// Maximum bytes that are shown; of a longer file the end. Layout takes many times as much memory.
+/// Maximum bytes that are shown, from the end of the file. Layout takes many times as much memory.
 const MAX_SHOWN_BYTES: u64 = 8 << 20;
 
-/// All that the command of `result` printed, where the result holds less, and how it ended; `None` if nothing was kept
-/// in the `folder` of the session.
+/// All output of the command of `result`, and how it ended; `None` if the session's `folder` has no file with more than
+/// the result.
 pub(crate) fn whole(result: &ToolResult, folder: &Path) -> Option<String> {
     let path = result.command()?.output_file?;
-    // The author of a result, such as an MCP server, must not name other files of the user.
+    // The author of a result, such as an MCP server, must not read other files of the user through it.
     let folder = folder.canonicalize().ok()?;
     let path = path.canonicalize().ok().filter(|path| path.starts_with(folder))?;
     let mut file = File::open(&path).ok()?;

@@ -1,4 +1,4 @@
-//! Text in colors, for the screen and for lines: what things look like, rows of a width, code, diffs.
+//! Text in colors, for the screen and for lines: styles, rows of a given width, code, diffs.
 pub(crate) mod ansi;
 pub(crate) mod diff;
 pub(crate) mod highlight;

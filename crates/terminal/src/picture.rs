@@ -1,12 +1,12 @@
-//! [`read`]: reads a picture from a file, for a model that can see.
+//! [`read`]: reads a picture from a file, for a model that accepts pictures.
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use haft_core::{Image, picture::media_type};
 use std::path::Path;
 
-/// No vendor takes more (Anthropic 5 MB, Gemini 20 MB, OpenAI 50 MB; 2026-11).
+/// Maximum size in bytes: no vendor accepts more (Anthropic 5 MB, Gemini 20 MB, OpenAI 50 MB; 2026-11).
 const MAX_PICTURE_BYTES: u64 = 50 << 20;
 
-/// Reads it; the error says why that cannot be done.
+/// Reads the picture; the error says why that failed.
 pub fn read(path: &Path) -> Result<Image, String> {
     let failed = |why: String| format!("cannot show the picture `{}`: {why}", path.display());
     let found = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?;
@@ -17,7 +17,7 @@ pub fn read(path: &Path) -> Result<Image, String> {
         return Err(failed(format!("it is larger than {} MB", MAX_PICTURE_BYTES >> 20)));
     }
     let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
-    // A vendor refuses the whole conversation for a file that is not a picture, so the content decides and not the name.
+    // Vendors refuse the whole conversation for a file that is not a picture, so the content decides, not the name.
     let Some(mime) = media_type(&bytes) else {
         return Err(failed("its content is not a PNG, JPEG, GIF or WebP picture".into()));
     };

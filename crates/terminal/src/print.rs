@@ -1,4 +1,4 @@
-//! [`Printer`]: runs prompts, and prints the reply, one object or all events.
+//! [`Printer`]: runs prompts, and prints the reply, one JSON object or all events.
 use crate::{
     Diffs, Editor, Exit, Links, going_on,
     object::object,
@@ -31,45 +31,45 @@ pub enum Output {
     Json,
     /// A JSON event per line.
     StreamJson,
-    /// What calls do, one event a line.
+    /// What calls do, one event per line.
     Activity,
-    /// The answer that a schema asks for, as JSON on one line, and nothing else.
+    /// The answer that matches the requested schema, as JSON on one line, and nothing else.
     Answer,
     /// Nothing: the caller prints the result of the turns.
     Nothing,
 }
 
-/// How a turn is shown, and whether a person can be asked.
+/// How a turn is shown, and whether the user can be asked.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// What is printed on standard output.
     pub output: Output,
-    /// How much is told on standard error.
+    /// What is printed on standard error.
     pub style: Style,
-    /// A person sits at the terminal.
+    /// Whether the user can answer questions at the terminal.
     pub can_ask: bool,
-    /// Words of the profile.
+    /// Texts of the profile.
     pub chat: Chat,
     /// How changes are shown.
     pub diffs: Diffs,
-    /// What becomes a link where a stream is a terminal.
+    /// Which texts become links if a stream is a terminal.
     pub links: Links,
-    /// What edits a file before its change is accepted.
+    /// The editor with which the user edits a file before accepting its change.
     pub editor: Option<Editor>,
-    /// Names of tools that nothing moves for while they run.
+    /// Names of tools for which no spinner is shown.
     pub still: Vec<String>,
-    /// Seconds that a turn may take, background commands included; `None` for no limit.
+    /// Timeout of a turn in seconds, background commands included; `None` for no timeout.
     pub seconds: Option<u64>,
 }
 
-/// Prints the first entry of a session that continues, where a program reads events: it has the session's ID.
+/// Prints the first entry of a resumed session if the output is for programs: it has the session's ID.
 pub fn opening(session: &Session, options: &Options) -> io::Result<()> {
     let entries = session.entries();
     let opened = entries.first().filter(|_| options.output == Output::StreamJson);
     opened.map_or(Ok(()), |entry| writeln!(stdout(), "{}", lines::entry(entry)))
 }
 
-/// Sends `command` and shows everything from `from` on until the turn it opens has ended.
+/// Sends `command`, and prints all events from `from` on until its turn has ended.
 pub async fn turn(
     session: &Session,
     command: Command,
@@ -80,7 +80,7 @@ pub async fn turn(
     Printer { session, options, interrupts, next: &mut from }.turn(command).await
 }
 
-/// Like [`turn`], for the last turn of the process: waits for background work of the turn.
+/// Like [`turn`], for the last turn of the process: also waits for background work of the turn.
 pub async fn last_turn(
     session: &Session,
     command: Command,
@@ -91,28 +91,28 @@ pub async fn last_turn(
     Printer { session, options, interrupts, next: &mut from }.last_turn(command).await
 }
 
-/// Prints what happens in a session, and asks the person at the terminal.
+/// Prints the events of a session, and asks the user at the terminal.
 pub(crate) struct Printer<'a> {
     pub(crate) session: &'a Session,
     pub(crate) options: &'a Options,
     pub(crate) interrupts: &'a mut Interrupts,
-    /// The first entry that was not printed, from one turn to the next.
+    /// The first entry that was not printed; kept from one turn to the next.
     pub(crate) next: &'a mut Seq,
 }
 
-/// What came of waiting for an event.
+/// The result of waiting for an event.
 enum Step {
-    /// It is printed.
+    /// The event was printed.
     Printed(Event),
-    /// The end of the events.
+    /// The events have ended.
     End,
-    /// The person does not want to wait any longer.
+    /// The user does not want to wait.
     Left,
 }
 
 impl Printer<'_> {
-    /// Gives `command` and prints until its turn has ended, and on where the turn has used up its rounds and a person at
-    /// the terminal wants it to.
+    /// Sends `command` and prints until its turn has ended. If the turn has used up its rounds, asks the user whether
+    /// to continue it.
     pub(crate) async fn turn(&mut self, command: Command) -> anyhow::Result<Exit> {
         let report = self.print_turn(command).await?;
         self.finish(report)
@@ -131,8 +131,8 @@ impl Printer<'_> {
         self.finish(report)
     }
 
-    /// Gives `command` and prints until what it asks for has happened; without one, what there is, and a turn that asks
-    /// something to its end.
+    /// Sends `command` and prints until it is done. Without a command, prints the recorded events, and a turn that
+    /// waits for an answer until its end.
     pub(crate) async fn follow(&mut self, command: Option<Command>) -> anyhow::Result<Exit> {
         let report = match command {
             Some(command) => self.print(command).await?,
@@ -151,7 +151,7 @@ impl Printer<'_> {
         Ok(report)
     }
 
-    /// After how many rounds a person is asked whether the turn continues; `None` if no person is asked.
+    /// The number of rounds after which the user is asked whether the turn continues; `None` if the user is not asked.
     fn rounds_used_up(&self, report: Option<&TurnReport>) -> Option<u32> {
         let is_over = report?.outcome == Some(Outcome::RoundLimit);
         let is_asked = self.options.can_ask && self.options.output == Output::Text;
@@ -159,7 +159,7 @@ impl Printer<'_> {
     }
 
     /// Sends `command` and prints its events, and those of other clients meanwhile. Returns the report of its turn;
-    /// `None` if it is not about a turn.
+    /// `None` if the command runs no turn.
     async fn print(&mut self, command: Command) -> anyhow::Result<Option<TurnReport>> {
         let is_turn = !matches!(
             command,
@@ -203,7 +203,8 @@ impl Printer<'_> {
         Ok(is_turn.then(|| TurnReport { error: note.or(report.error.clone()), ..report }))
     }
 
-    /// Prints what there is, and a turn that asks something to its end. Returns the report of a turn that ended.
+    /// Prints the recorded events, and a turn that waits for an answer until its end. Returns the report of a turn that
+    /// ended.
     async fn catch_up(&mut self) -> anyhow::Result<Option<TurnReport>> {
         let mut events = Box::pin(self.session.events(*self.next));
         let mut showing = Showing::new(self.session, self.options);
@@ -228,7 +229,7 @@ impl Printer<'_> {
         Ok(Some(TurnReport::of(&entries)).filter(|report| report.outcome.is_some()))
     }
 
-    /// Prints until one more turn has ended; `false` if a person does not want to wait for it.
+    /// Prints until the next turn has ended; `false` if the user does not want to wait for it.
     async fn print_next_turn(&mut self) -> anyhow::Result<bool> {
         let mut events = Box::pin(self.session.events(*self.next));
         let mut showing = Showing::new(self.session, self.options);
@@ -243,7 +244,8 @@ impl Printer<'_> {
         }
     }
 
-    /// Waits for the next event and prints it. An interrupt is passed on; a second one in the same turn leaves it.
+    /// Waits for the next event and prints it. An interrupt is sent to the session; a second one in the same turn stops
+    /// waiting.
     async fn step(
         &mut self,
         events: &mut (impl Stream<Item = Event> + Unpin),
@@ -269,7 +271,7 @@ impl Printer<'_> {
                     if let Event::Recorded(entry) = &event {
                         *self.next = Seq(entry.seq.0 + 1);
                     }
-                    // The next interrupt is for the turn that is waited for.
+                    // The next interrupt goes to the next turn.
                     showing.is_interrupted &= !is_end(&event);
                     return Ok(Step::Printed(event));
                 }
@@ -287,7 +289,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Whether this program ends while the session, which another machine runs, continues.
+    /// Whether this program ends while the session continues on another machine.
     fn leaves_it(&self) -> bool {
         self.interrupts.must_end() && Remote::of(self.session).is_some()
     }
@@ -323,12 +325,12 @@ fn interrupted() -> TurnReport {
     TurnReport { outcome: Some(Outcome::Interrupted), ..TurnReport::default() }
 }
 
-/// `gone` where the terminal is gone, and so nothing can be written to it.
+/// Returns `gone` if the terminal is gone, so that nothing can be written to it.
 fn or_gone<T>(shown: anyhow::Result<T>, gone: T, interrupts: &Interrupts) -> anyhow::Result<T> {
     shown.or_else(|error| if interrupts.has_hung_up() { Ok(gone) } else { Err(error) })
 }
 
-/// What a person sees of events, and is asked.
+/// What is shown of events, and the open questions.
 struct Showing<'a> {
     options: &'a Options,
     words: Words<LinkWriter<Box<dyn Write + Send>>, LinkWriter<Stderr>>,
@@ -336,7 +338,7 @@ struct Showing<'a> {
     ticks: Interval,
     questions: Questions,
     activities: Activities,
-    /// The turn that continues was interrupted, and the next interrupt leaves it.
+    /// Whether the running turn was interrupted: the next interrupt stops waiting for it.
     is_interrupted: bool,
 }
 
@@ -366,7 +368,7 @@ impl<'a> Showing<'a> {
         Self { options, words, spinner, ticks, questions, activities, is_interrupted: false }
     }
 
-    /// Asks also where nothing can be written.
+    /// Shows an event, and asks its question even if writing fails.
     fn apply(&mut self, session: &Session, event: &Event) -> anyhow::Result<()> {
         self.spinner.clear();
         if matches!(event, Event::Recorded(_)) {
@@ -390,7 +392,8 @@ impl<'a> Showing<'a> {
     }
 }
 
-/// While a person is asked, the spinner must not write over the question.
+/// Sets the label of the spinner. While the user is asked, it is empty, so that the spinner does not overwrite the
+/// question.
 fn relabel(spinner: &mut Spinner, still: &[String], event: &Event) {
     let Event::Recorded(entry) = event else {
         let is_summary = matches!(event, Event::Live(Update::Summarizing));

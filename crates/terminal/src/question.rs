@@ -1,4 +1,4 @@
-//! [`ask`]: asks the person at the terminal a question of a tool.
+//! [`ask`]: asks the user at the terminal a question of a tool.
 use crate::{Editor, asking::Asking, editor::NO_EDITOR};
 use haft_core::{CallId, Command, Question};
 use haft_engine::Session;
@@ -19,8 +19,8 @@ pub(crate) fn ask(session: &Session, call: &CallId, question: &Question, editor:
     )
 }
 
-/// A number picks one of the choices, `e` edits the text that they are about, anything else stands for itself. The end of the
-/// input is no answer.
+/// Reads the answer: a number picks a choice, `e` edits the text that the choices are about, anything else is the
+/// answer itself. The end of the input gives no answer.
 fn read_answer(
     question: &Question,
     editor: Option<&Editor>,
@@ -54,14 +54,14 @@ fn read_answer(
 
 /// Edits the text that the choices are about.
 pub(crate) const EDIT: &str = "e";
-/// What that text is called in errors.
+/// Name of that text in errors.
 pub(crate) const DRAFT: &str = "the proposed text";
 
 fn edit(editor: Option<&Editor>, draft: &str) -> Result<String, String> {
     editor.ok_or(NO_EDITOR)?.edit(DRAFT, draft, Path::new("draft.md"))
 }
 
-/// The answer that `said` stands for, and behind it the text as it was edited.
+/// The answer for the input `said`, followed by the edited text.
 pub(crate) fn with_draft(question: &Question, said: &str, edited: Option<String>) -> String {
     let chosen = said.parse::<usize>().ok().and_then(|number| question.choices.get(number.checked_sub(1)?));
     match (chosen, edited) {

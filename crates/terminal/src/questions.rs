@@ -1,4 +1,4 @@
-//! [`Questions`]: the open questions of a session, asked one after the other at the terminal.
+//! [`Questions`]: asks the open questions of a session one after the other at the terminal.
 use crate::{Editor, approval, asking::Asking, diffs::Diffs, question};
 use haft_core::{Entry, Event, Fact, HOOK_ASKS, Seq};
 use haft_engine::Session;
@@ -9,29 +9,28 @@ use std::{
     sync::Arc,
 };
 
-/// The questions of a session that are open. There is one person and one line at a time, so that the first one is asked and
-/// the others wait.
+/// The open questions of a session. They share one input line, so the first one is asked and the others wait.
 #[derive(Debug, Default)]
 pub struct Questions {
-    /// Entries that ask, the first first.
+    /// Entries that ask, oldest first.
     waiting: VecDeque<Arc<Entry>>,
-    /// The one in front, while the person is asked.
+    /// The first question, while it is being asked.
     asking: Option<(Seq, Asking)>,
     diffs: Diffs,
     editor: Option<Editor>,
 }
 
 impl Questions {
-    /// Questions that show diffs in this way and edit files with `editor`.
+    /// Questions that show diffs as `diffs` says and edit files with `editor`.
     pub fn with(diffs: Diffs, editor: Option<Editor>) -> Self {
         Self { diffs, editor, ..Self::default() }
     }
 
-    /// Asks what is asked, or answers in place of a person who is not there. Drops questions that were answered, here
-    /// or elsewhere, or whose session is gone.
+    /// Asks the question of an event; if no user can be asked, refuses approvals and answers questions itself. Drops
+    /// questions that were answered, here or elsewhere, or whose session is gone.
     pub fn hear(&mut self, session: &Session, event: &Event, can_ask: bool) {
         let Event::Recorded(entry) = event else { return };
-        // In a joined session, the process that has it open may have a person to ask.
+        // In a joined session, the process that has it open may be able to ask a user.
         let may_refuse = !session.is_joined();
         match &entry.fact {
             Fact::ApprovalAsked { .. } | Fact::QuestionAsked { .. } if can_ask && !session.may_allow() => {
@@ -60,7 +59,7 @@ impl Questions {
         self.ask_first(session);
     }
 
-    /// Whether a question waits for a person.
+    /// Whether a question is open.
     pub fn is_open(&self) -> bool {
         !self.waiting.is_empty()
     }
@@ -73,7 +72,7 @@ impl Questions {
         if self.asking.as_ref().map(|(seq, _)| *seq) == first.map(|asked| asked.seq) {
             return;
         }
-        // Withdrawn before the next one begins: they read the same lines.
+        // Withdrawn before the next one begins, since both read the same lines.
         self.asking = None;
         self.asking = first.and_then(|asked| Some((asked.seq, self.ask(session, &asked.fact)?)));
     }
@@ -89,7 +88,7 @@ impl Questions {
     }
 }
 
-/// A question that arrives late may have its answer in the journal already.
+/// Whether the journal has the answer to a question already, e.g., if its event arrives late.
 fn is_over(session: &Session, asked: &Entry) -> bool {
     let entries = session.entries();
     let since = entries.partition_point(|entry| entry.seq <= asked.seq);

@@ -1,4 +1,4 @@
-//! [`Interrupts`]: SIGINT, SIGTERM, and SIGHUP when the terminal goes away.
+//! [`Interrupts`]: waits for SIGINT, SIGTERM, and SIGHUP, which is sent when the terminal is gone.
 use haft_process::appears;
 use std::{
     future::Future,
@@ -12,49 +12,49 @@ use tokio::{
     time::timeout,
 };
 
-/// How long the signal of a terminal that is gone may take.
+/// How long after a failed write the signal of a gone terminal may arrive.
 const HANGUP_DELAY: Duration = Duration::from_secs(1);
 
 /// These signals, as one stream of interrupts.
 pub struct Interrupts {
     interrupt: Signal,
     terminate: Signal,
-    /// `None` if the program was started to outlive the terminal.
+    /// `None` if the program was started to outlive the terminal, as under `nohup`.
     hangup: Option<Signal>,
     has_hung_up: bool,
     is_terminated: bool,
-    /// Counts as an interrupt once it is there.
+    /// A file that counts as an interrupt when it appears.
     file: Option<PathBuf>,
 }
 
 impl Interrupts {
-    /// Starts to listen: from now on, the signals no longer end the process by themselves.
+    /// Starts listening: from then on, these signals do not end the process by themselves.
     pub fn listen() -> io::Result<Self> {
         let hangup = if ignores_hangup() { None } else { Some(signal(SignalKind::hangup())?) };
         let (interrupt, terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         Ok(Self { interrupt, terminate, hangup, has_hung_up: false, is_terminated: false, file: None })
     }
 
-    /// A file made by another process interrupts as well; it is removed then.
+    /// Adds a file as a source of interrupts: if another process creates it, it counts as an interrupt and is removed.
     pub fn or_file(self, file: PathBuf) -> Self {
         Self { file: Some(file), ..self }
     }
 
-    /// Waits for the next one. Dropping it loses none.
+    /// Waits for the next interrupt. Cancel safe.
     pub async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => self.is_terminated = true,
             () = hung_up(self.hangup.as_mut()) => {
                 self.has_hung_up = true;
-                // A terminal that goes away says so more than once, and means one interrupt.
+                // A terminal that goes away sends the signal more than once for one interrupt.
                 self.hangup = None;
             }
             () = appears(self.file.as_deref()) => {}
         }
     }
 
-    /// Whether one of those so far said that the terminal is gone, so that output is not read.
+    /// Whether an interrupt so far means that the terminal is gone, so that output is lost.
     pub fn has_hung_up(&self) -> bool {
         self.has_hung_up
     }
@@ -71,13 +71,13 @@ impl Interrupts {
         self.has_hung_up
     }
 
-    /// Whether one of those so far asked the whole program to end, and not only what it does.
+    /// Whether an interrupt so far asked the whole program to end, not only the current work.
     pub fn must_end(&self) -> bool {
         self.has_hung_up || self.is_terminated
     }
 
-    /// Waits for `what`, such as the end of an engine, but no longer than until the next interrupt; says whether it came
-    /// to its end.
+    /// Waits for `what`, such as the shutdown of an engine, or until the next interrupt. Returns whether `what` has
+    /// completed.
     pub async fn or_leave(&mut self, what: impl Future<Output = ()>) -> bool {
         tokio::select! {
             () = what => true,
@@ -85,8 +85,8 @@ impl Interrupts {
         }
     }
 
-    /// Does what `begin` makes of the first interrupt, after which it ends by itself; a second one leaves it where it
-    /// stands, and there is nothing to give.
+    /// Runs the future that `begin` returns. The first interrupt asks it to end by itself; a second one drops it and
+    /// returns `None`.
     pub async fn until<T, F>(&mut self, begin: impl FnOnce(Interrupted) -> F) -> Option<T>
     where
         F: Future<Output = T>,
@@ -107,19 +107,19 @@ impl Interrupts {
     }
 }
 
-/// Ready at the first interrupt; see [`Interrupts::until`].
+/// Completes at the first interrupt; see [`Interrupts::until`].
 pub type Interrupted = futures::future::BoxFuture<'static, ()>;
 
 /// Whether SIGHUP is ignored, as under `nohup`. Listening would undo that.
 fn ignores_hangup() -> bool {
     match std::fs::read_to_string("/proc/self/status") {
         Ok(status) => is_ignored(&status),
-        // Other systems do not tell; `nohup` leaves neither stream on the terminal.
+        // Other systems do not tell; `nohup` redirects both streams away from the terminal.
         Err(_) => !io::stdout().is_terminal() && !io::stderr().is_terminal(),
     }
 }
 
-/// Whether the mask of ignored signals has SIGHUP, which is 1 and so the lowest bit (proc(5), `SigIgn`).
+/// Whether the mask of ignored signals contains SIGHUP: signal 1, so the lowest bit (proc(5), `SigIgn`).
 fn is_ignored(status: &str) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)

@@ -10,9 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The pictures of every spinner.
+/// The frames of every spinner.
 pub(crate) const FRAMES: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "⠏"];
-/// Slow enough for a serial line.
+/// Interval between two frames, slow enough for a serial line.
 pub(crate) const TICK: Duration = Duration::from_millis(120);
 
 /// Draws on standard error, or nowhere.
@@ -26,17 +26,17 @@ pub(crate) struct Spinner {
 }
 
 impl Spinner {
-    /// `enabled` where standard error is a terminal and people want it.
+    /// `enabled`: whether standard error is a terminal and the user wants a spinner.
     pub(crate) fn new(enabled: bool) -> Self {
         Self { enabled, shown: false, frame: 0, label: String::new(), since: Instant::now() }
     }
 
-    /// Whether it ever draws.
+    /// Whether the spinner is ever drawn.
     pub(crate) fn is_enabled(&self) -> bool {
         self.enabled
     }
 
-    /// What is waited for.
+    /// Sets the text after the spinner: what is waited for.
     pub(crate) fn label(&mut self, label: impl Into<String>) {
         self.label = label.into();
         self.since = Instant::now();
@@ -51,7 +51,7 @@ impl Spinner {
         }
     }
 
-    /// The next picture; `None` without a label: while the user is asked, nothing may move.
+    /// The next frame; `None` without a label: while the user is asked, nothing may move.
     fn next_picture(&mut self) -> Option<String> {
         if !self.enabled || self.label.is_empty() {
             return None;
@@ -61,7 +61,7 @@ impl Spinner {
         Some(format!("{} {label} {}s", FRAMES[self.frame], self.since.elapsed().as_secs()))
     }
 
-    /// Wipes it away. Call it before anything else is written.
+    /// Erases the spinner. Call it before anything else is written.
     pub(crate) fn clear(&mut self) {
         if std::mem::take(&mut self.shown) {
             let _no_terminal = execute!(stderr(), Print('\r'), Clear(ClearType::UntilNewLine));

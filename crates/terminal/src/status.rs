@@ -1,10 +1,10 @@
-//! [`Status`]: how a session stands, in a few lines: its model, its folder, what it took.
+//! [`Status`]: the state of a session in a few lines: its model, its folder, its usage.
 use crate::bars::tokens;
 use haft_core::dollars;
 use haft_engine::{Engine, Session};
 use haft_present::{host::TriedServer, safe, timeline::Timeline};
 
-/// A session, and what its events came to.
+/// A session, and the state folded from its events.
 pub(crate) struct Status<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) session: &'a Session,
@@ -15,7 +15,7 @@ pub(crate) struct Status<'a> {
 }
 
 impl Status<'_> {
-    /// Names and values, in the order in which they are shown. Control characters in them are removed.
+    /// Names and values, in the order in which they are shown. Control characters are removed.
     pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
         let (setup, id) = (self.engine.setup(), self.session.id());
         let mode = self.view.mode.unwrap_or(self.session.mode());
@@ -49,7 +49,7 @@ impl Status<'_> {
     }
 }
 
-/// `files (2 tools), gone (failed)`.
+/// Formats servers as `files (2 tools), gone (failed)`.
 fn servers_in_words(servers: &[TriedServer]) -> String {
     let word = |(name, found): &TriedServer| match found {
         Ok(offer) => {

@@ -1,4 +1,4 @@
-//! [`StatusLine`]: what the user wants the last line of the screen to show: a template, or the output of a command.
+//! [`StatusLine`]: what the last line of the screen shows: a template of the user, or the output of a command.
 use crate::paint::links::visible;
 use haft_core::schema::nearest;
 use haft_present::safe;
@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Names in a template, and what each stands for.
+/// Names in a template, with their meaning.
 pub const STATUS_FIELDS: &[(&str, &str)] = &[
     ("model", "the model"),
     ("effort", "how hard it thinks, if that was chosen"),
@@ -26,19 +26,19 @@ pub const STATUS_FIELDS: &[(&str, &str)] = &[
     ("vim", "the mode of the keys of vi"),
 ];
 
-/// Between parts of a template. A part whose names stand for nothing is left out.
+/// Separates the parts of a template. A part is left out if none of its names has a value.
 const SEPARATOR: &str = " · ";
-/// How long a command may take.
+/// Timeout of a command.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// How much of its output is kept, in bytes.
+/// Maximum bytes of output that are kept.
 const MAX_OUTPUT: usize = 16 << 10;
 
-/// What the last line shows; by default Haft's own choice.
+/// The content of the last line; by default Haft's own.
 #[derive(Clone, Debug, Default)]
 pub struct StatusLine {
     /// The template, in parts.
     template: Option<Vec<Vec<Piece>>>,
-    /// The command, for `sh`.
+    /// The command, which `sh` interprets.
     command: Option<StatusCommand>,
 }
 
@@ -52,24 +52,24 @@ enum Piece {
 #[derive(Clone, Debug)]
 pub(crate) struct StatusCommand(String);
 
-/// What the command for the status line was told and said.
+/// The input of the status line's command, and its output.
 #[derive(Default)]
 pub(crate) struct StatusOutput {
     pub(crate) line: Option<String>,
     pub(crate) told: Option<Value>,
     pub(crate) started: Option<Instant>,
     pub(crate) is_running: bool,
-    /// A command that fails each time is complained of once.
+    /// A command that fails repeatedly is reported only once.
     pub(crate) has_failed: bool,
 }
 
 impl StatusLine {
-    /// A status line with `template`, in which `{NAME}` stands for one of [`STATUS_FIELDS`], and the `command` that is
-    /// shown in its place.
+    /// A status line with `template`, in which `{NAME}` stands for one of [`STATUS_FIELDS`], and a `command` whose
+    /// output takes precedence over the template.
     ///
     /// # Errors
     ///
-    /// If the template has another name; the error names it.
+    /// If the template has an unknown name; the error names it.
     pub fn new(template: Option<&str>, command: Option<String>) -> Result<Self, String> {
         let template =
             template.map(|template| template.split(SEPARATOR).map(pieces).collect::<Result<_, _>>());
@@ -80,7 +80,7 @@ impl StatusLine {
         self.command.as_ref()
     }
 
-    /// The template with what `fact` says of each name; `None` without a template.
+    /// The template with the values that `fact` returns for its names; `None` without a template.
     pub(crate) fn filled(&self, fact: impl Fn(&str) -> Option<String>) -> Option<String> {
         let parts = self.template.as_ref()?.iter().filter_map(|part| filled(part, &fact));
         Some(parts.collect::<Vec<_>>().join(SEPARATOR))
@@ -88,8 +88,8 @@ impl StatusLine {
 }
 
 impl StatusCommand {
-    /// Runs it once in `folder` with `environment`, and `facts` on its standard input, and returns its first line without control characters. The
-    /// error says what it did instead.
+    /// Runs the command in `folder` with `environment`, with `facts` on its standard input, and returns the first line
+    /// of its output without control characters. The error says why the command failed.
     pub(crate) async fn run(
         self,
         folder: &Path,
@@ -140,7 +140,7 @@ fn known(name: &str) -> Result<&'static str, String> {
     })
 }
 
-/// `None` if it has names, and all of them stand for nothing.
+/// Fills in a part; `None` if it has names, and none of them has a value.
 fn filled(part: &[Piece], fact: impl Fn(&str) -> Option<String>) -> Option<String> {
     let (mut text, mut has_names, mut has_facts) = (String::new(), false, false);
     for piece in part {
@@ -156,7 +156,7 @@ fn filled(part: &[Piece], fact: impl Fn(&str) -> Option<String>) -> Option<Strin
     (has_facts || !has_names).then_some(text)
 }
 
-/// Without colors and control characters.
+/// Removes colors and control characters.
 pub(crate) fn clean(line: &str) -> String {
     safe::text(&visible(line).collect::<String>()).replace('\t', " ")
 }

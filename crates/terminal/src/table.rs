@@ -1,6 +1,7 @@
 //! [`Table`] and [`List`]: show rows in columns under headings.
 //!
-//! Not `comfy-table`, which breaks long cells into lines: a row stays one line here, for `grep` and for the eye.
+//! Not `comfy-table`, which breaks long cells into lines: a row stays one line here, which is easier to `grep` and to
+//! read.
 use crate::Exit;
 use haft_present::safe;
 use serde_json::Value;
@@ -10,26 +11,26 @@ use std::{
 };
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Minimum width. On a terminal rows are cut to its width: first the columns between the first and the last one, down
-/// to this many cells each, then the last one.
+/// Minimum columns of a cell. On a terminal, rows are cut to its width: first the columns between the first and the
+/// last one, down to this minimum, then the last one.
 const MIN_COLUMN: usize = 10;
-/// In front of the ID of what belongs to the row above.
+/// Prefix of an ID that belongs to the row above.
 pub const BELOW: &str = "└ ";
-/// A shortened ID has the second in which it was made, and two letters.
+/// Minimum length of a shortened ID: the time of creation to the second, and two letters.
 const SHORTEST_ID: usize = 18;
-/// Between two columns.
+/// Blanks between two columns.
 const GAP: usize = 2;
 
 /// Rows in columns, as wide as they need or as the terminal allows.
 #[derive(Debug)]
 pub struct Table<const COLUMNS: usize> {
     rows: Vec<[String; COLUMNS]>,
-    /// Whether the first column holds IDs. In little room, each is cut to a prefix that is still unique.
+    /// Whether the first column holds IDs. If there is little room, each is cut to a prefix that is still unique.
     has_ids: bool,
 }
 
 impl<const COLUMNS: usize> Table<COLUMNS> {
-    /// Without rows.
+    /// A table without rows.
     pub fn new(headings: [&str; COLUMNS]) -> Self {
         Self { rows: vec![headings.map(str::to_owned)], has_ids: false }
     }
@@ -39,12 +40,12 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         Self { has_ids: true, ..Self::new(headings) }
     }
 
-    /// Adds a row, in which nothing is hidden and each cell is one line.
+    /// Adds a row. Control characters in its cells are made visible, and each cell becomes one line.
     pub fn row(&mut self, row: [String; COLUMNS]) {
         self.rows.push(row.map(|cell| safe::name(&cell).into_owned()));
     }
 
-    /// Prints it on standard output, or `nothing` if it has no rows.
+    /// Prints the table to standard output, or `nothing` if it has no rows.
     ///
     /// # Errors
     /// If standard output cannot be written.
@@ -81,7 +82,7 @@ fn over(widths: &[usize], columns: Option<usize>) -> usize {
     columns.map_or(0, |columns| all.saturating_sub(columns))
 }
 
-/// Leaves as much of each ID as distinguishes it from the others; commands accept that, too.
+/// Cuts each ID to a prefix that distinguishes it from the others; commands accept such a prefix, too.
 fn shorten_ids<const COLUMNS: usize>(rows: &mut [[String; COLUMNS]]) {
     let split = |row: &[String; COLUMNS]| {
         let end = row[0].find(BELOW).map_or(0, |at| at + BELOW.len());
@@ -99,7 +100,7 @@ fn shorten_ids<const COLUMNS: usize>(rows: &mut [[String; COLUMNS]]) {
     }
 }
 
-/// `widths` that fit `columns`, as far as that can be.
+/// Reduces `widths` to fit into `columns`, as far as possible.
 fn fitting<const COLUMNS: usize>(mut widths: [usize; COLUMNS], columns: Option<usize>) -> [usize; COLUMNS] {
     while over(&widths, columns) > 0 {
         let between = widths.iter_mut().take(COLUMNS.saturating_sub(1)).skip(1);
@@ -132,7 +133,7 @@ fn beginning_of(text: &str, columns: usize) -> String {
     as_many(text.chars(), columns).into_iter().chain(['…']).collect()
 }
 
-/// Returns as many of `signs` as leave room for a mark.
+/// As many of the characters as leave room for an ellipsis.
 fn as_many(signs: impl Iterator<Item = char>, columns: usize) -> Vec<char> {
     let mut width = 1;
     let fits = |sign: &char| {
@@ -142,7 +143,7 @@ fn as_many(signs: impl Iterator<Item = char>, columns: usize) -> Vec<char> {
     signs.take_while(fits).collect()
 }
 
-/// A list as a table, or as one JSON object a line.
+/// A list, printed as a table or as one JSON object per line.
 #[derive(Debug)]
 pub struct List<const COLUMNS: usize> {
     table: Table<COLUMNS>,
@@ -150,12 +151,12 @@ pub struct List<const COLUMNS: usize> {
 }
 
 impl<const COLUMNS: usize> List<COLUMNS> {
-    /// `is_json`: as JSON.
+    /// `is_json`: whether the list is printed as JSON.
     pub fn new(headings: [&str; COLUMNS], is_json: bool) -> Self {
         Self { table: Table::new(headings), lines: is_json.then(Vec::new) }
     }
 
-    /// Adds a row, of which only what will be printed is made.
+    /// Adds a row. `object` is only called for JSON.
     pub fn row(&mut self, cells: [&str; COLUMNS], object: impl FnOnce() -> Value) {
         match &mut self.lines {
             Some(lines) => lines.push(object()),
@@ -163,7 +164,7 @@ impl<const COLUMNS: usize> List<COLUMNS> {
         }
     }
 
-    /// Prints it on standard output; `nothing` if it is a table and has no rows.
+    /// Prints the list to standard output; a table without rows is printed as `nothing`.
     ///
     /// # Errors
     /// If standard output cannot be written.
@@ -180,7 +181,7 @@ impl<const COLUMNS: usize> List<COLUMNS> {
     }
 }
 
-/// A folder as people write it: what is in theirs begins with `~`.
+/// Abbreviates a folder: the user's home becomes `~`.
 pub fn short(folder: &std::path::Path, home: Option<&str>) -> String {
     let inside = home.filter(|home| !home.is_empty()).and_then(|home| folder.strip_prefix(home).ok());
     inside.map_or_else(|| folder.display().to_string(), |rest| format!("~/{}", rest.display()))

@@ -1,7 +1,7 @@
-//! [`run`] and [`Tui`]: the conversation in a terminal: finished parts belong to the terminal's scrollback, running ones are drawn
-//! below.
+//! [`run`] and [`Tui`]: the conversation in a terminal: finished items belong to the terminal's scrollback, running
+//! ones are drawn below.
 //!
-//! It draws what changed, at most sixty times a second, and nothing while nothing happens.
+//! Changes are drawn at most sixty times per second, and nothing is drawn while nothing happens.
 mod accepting;
 mod account;
 mod app;
@@ -67,15 +67,15 @@ use tokio::{
     sync::mpsc::UnboundedReceiver,
 };
 
-/// Between two frames (60 a second).
+/// Minimum interval between two draws (60 per second).
 const FRAME_INTERVAL: Duration = Duration::from_millis(16);
-/// Between two pictures of the spinner.
+/// Interval between two frames of the spinner.
 const SPINNER_INTERVAL: Duration = Duration::from_millis(100);
-/// Events taken in before keys are looked at again.
+/// Maximum events that are applied before keys are read again.
 const MAX_EVENTS_PER_PASS: usize = 256;
 
-/// Talks until the person leaves. `first` is sent before anything is typed. `warnings` brings what goes wrong beside the
-/// conversation, in words for the user; `None` where that is told elsewhere.
+/// Runs the conversation until the user leaves. `first` is sent immediately. `warnings` receives problems beside the
+/// conversation as texts for the user; `None` if these are shown elsewhere.
 pub async fn run(
     around: Surroundings,
     opened: Conversation,
@@ -89,7 +89,7 @@ pub async fn run(
     tui.warnings = warnings;
     let exit = talk(&mut tui, &terminal, interrupts).await;
     let _the_terminal_may_be_gone = tui.leave();
-    // Before the slow steps, so that the screen is not dead meanwhile.
+    // Restored before the slow steps, so that the terminal does not seem frozen meanwhile.
     drop(terminal);
     if let Some(left) = tui.app.session.as_ref().and_then(how_to_resume) {
         let _the_terminal_may_be_gone = writeln!(stderr(), "{left}");
@@ -106,7 +106,7 @@ async fn talk(
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Exit> {
     let mut keys = EventStream::new();
-    // Also if the parent process ignores it: without a terminal there is no person to talk to.
+    // Also if the parent process ignores the signal: without a terminal, the screen is useless.
     let mut hangup = signal(SignalKind::hangup())?;
     loop {
         if tui.app.around.pictures == Pictures::Asked && !tui.app.pictures.is_empty() {
@@ -123,7 +123,7 @@ async fn talk(
                 None => return Ok(Exit::Interrupted),
             },
             () = tokio::time::sleep_until(due.into()), if is_due => {
-                // A key that comes with a change of the size takes its event away (crossterm 0.29).
+                // The size is queried each time: crossterm 0.29 loses the event of a resize if a key arrives with it.
                 tui.draw(crossterm::terminal::size()?)?;
                 continue;
             }
@@ -137,7 +137,7 @@ async fn talk(
         match tui.request() {
             Some(Request::Leave) => return Ok(Exit::Success),
             Some(request @ (Request::Edit | Request::LogIn)) => {
-                // What reads keys would take them from the program that gets the terminal.
+                // The reader of keys would take them from the program that gets the terminal.
                 drop(keys);
                 lend(tui, terminal, request).await?;
                 keys = EventStream::new();
@@ -156,7 +156,7 @@ async fn next_warning(warnings: &mut Option<UnboundedReceiver<String>>) -> Optio
     warnings.as_mut()?.recv().await
 }
 
-/// Gives the terminal to an editor or to the question for a key, and takes back what came of it.
+/// Lends the terminal to an editor or to the question for an API key, and applies the result.
 async fn lend(tui: &mut Tui<Stdout>, terminal: &Terminal, request: Request) -> anyhow::Result<()> {
     tui.leave()?;
     if request == Request::Edit {
@@ -170,21 +170,21 @@ async fn lend(tui: &mut Tui<Stdout>, terminal: &Terminal, request: Request) -> a
     Ok(())
 }
 
-/// A conversation that is drawn on `Out`: keys and events go in, what a terminal reads comes out. [`run`] connects it with
-/// the terminal of the process.
+/// A conversation that is drawn on `Out`: keys and events go in, terminal output comes out. [`run`] connects it to the
+/// terminal of the process.
 pub struct Tui<Out> {
     app: App,
     screen: Screen<Out>,
     is_changed: bool,
     due: Instant,
     drawn: Instant,
-    /// A page fills a screen of its own.
+    /// Whether a page is shown on the alternate screen.
     is_page: bool,
     warnings: Option<UnboundedReceiver<String>>,
 }
 
 impl<Out: Write> Tui<Out> {
-    /// `size`: columns and rows. `first` is sent at once.
+    /// `size`: columns and rows. `first` is sent immediately.
     pub fn new(
         around: Surroundings,
         opened: Conversation,
@@ -203,24 +203,24 @@ impl<Out: Write> Tui<Out> {
         Self { app, screen, is_changed: true, due: now, drawn: now, is_page: false, warnings: None }
     }
 
-    /// Takes a key, pasted text, or a change of the focus.
+    /// Handles a key, pasted text, or a change of the focus.
     pub fn take(&mut self, event: Key) {
         match event {
             Key::Key(key) if key.kind != KeyEventKind::Release => self.app.key(key),
             Key::Paste(text) => self.app.paste(&text),
             Key::FocusGained => self.app.is_watched = true,
             Key::FocusLost => self.app.is_watched = false,
-            // Each frame is told the size.
+            // Each draw gets the size.
             Key::Resize(..) | Key::Key(_) | Key::Mouse(_) => {}
         }
     }
 
-    /// What the last key asks of the terminal.
+    /// Takes the last key's request to the terminal.
     pub fn request(&mut self) -> Option<Request> {
         self.app.request.take()
     }
 
-    /// Asks for the key of a provider, on the terminal that is free meanwhile.
+    /// Asks for a provider's API key, while the terminal is lent.
     fn log_in(&mut self) -> LocalBoxFuture<'static, Result<bool, String>> {
         let provider = self.app.provider.take();
         match &self.app.around.login {
@@ -229,7 +229,7 @@ impl<Out: Write> Tui<Out> {
         }
     }
 
-    /// Waits for what the session or the host brings next, and takes it in. Nothing is lost if the wait is given up.
+    /// Waits for the next event of the session or the host, and applies it. Cancel safe.
     pub async fn next(&mut self) {
         tokio::select! {
             event = self.app.events.next() => match event {
@@ -241,7 +241,7 @@ impl<Out: Write> Tui<Out> {
         }
     }
 
-    /// This event, and those that are there already.
+    /// Applies this event, and those that are available already.
     fn apply(&mut self, event: &Event) {
         self.app.event(event);
         for _ in 0..MAX_EVENTS_PER_PASS {
@@ -253,11 +253,11 @@ impl<Out: Write> Tui<Out> {
         }
     }
 
-    /// Draws what changed, on a terminal of this size.
+    /// Draws the changes, on a terminal of this size.
     ///
     /// # Errors
     ///
-    /// Where `Out` cannot be written to.
+    /// If `Out` cannot be written to.
     pub fn draw(&mut self, (columns, rows): (u16, u16)) -> io::Result<()> {
         let app = &mut self.app;
         if (self.screen.columns, self.screen.rows) != (columns.max(1).into(), rows.max(1).into()) {
@@ -284,7 +284,7 @@ impl<Out: Write> Tui<Out> {
         self.screen.draw(&above, live, cursor)
     }
 
-    /// What it is drawn on.
+    /// The writer on which the conversation is drawn.
     pub fn out(&mut self) -> &mut Out {
         self.screen.out()
     }
@@ -294,12 +294,12 @@ impl<Out: Write> Tui<Out> {
         self.due = self.drawn + FRAME_INTERVAL;
     }
 
-    /// The process does not wake up while nothing happens and nothing moves.
+    /// Whether to draw again. The process does not wake up while nothing happens and nothing moves.
     fn is_due(&self) -> bool {
         self.is_changed || self.app.is_moving() || self.app.mode.page().is_some_and(page::Page::grows)
     }
 
-    /// Draws finished lines up to the last picture among them, with the pictures; returns the rest.
+    /// Draws the finished lines up to the last picture among them, with the pictures; returns the rest.
     fn with_pictures(&mut self) -> io::Result<Vec<Line<'static>>> {
         let app = &mut self.app;
         let (mut above, mut drawn) = (std::mem::take(&mut app.above), 0);
@@ -324,13 +324,13 @@ impl<Out: Write> Tui<Out> {
         }
     }
 
-    /// The terminal was given back, from a page, too, and another program wrote on it.
+    /// Notes that the terminal was given back, possibly from a page, and another program wrote to it.
     fn lost(&mut self) {
         self.is_page = false;
         self.screen.lost();
     }
 
-    /// Leaves what is finished, and nothing else.
+    /// Leaves only the finished lines on the screen.
     fn leave(&mut self) -> io::Result<()> {
         self.turn_page(false)?;
         let above = self.with_pictures()?;

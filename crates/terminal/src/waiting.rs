@@ -1,4 +1,5 @@
-//! [`Waiting`]: after a single prompt, waits for the commands that it left running, before they end with the process.
+//! [`Waiting`]: after a single prompt, waits for the background commands that it started, since they end with the
+//! process.
 use haft_core::{Entry, Fact, Outcome, Running, Seq};
 use haft_engine::{Session, TurnReport};
 use haft_present::{cursor::next, safe};
@@ -8,10 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Where the turn has no limit of time: what takes longer is more often a server than a build.
+/// Maximum wait if the turn has no timeout: a command that runs longer is more often a server than a build.
 const DEFAULT_WAIT_LIMIT: Duration = Duration::from_secs(60);
 
-/// What one prompt waits for.
+/// The background work of one prompt.
 pub(crate) struct Waiting {
     from: Seq,
     began: Instant,
@@ -19,12 +20,12 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Before the prompt is given. `seconds`: the limit of its turn.
+    /// Called before the prompt is sent. `seconds`: the timeout of its turn.
     pub(crate) fn begin(session: &Session, seconds: Option<u64>) -> Self {
         Self { from: next(session), began: Instant::now(), most: seconds.map(Duration::from_secs) }
     }
 
-    /// How long to wait for what is at work; `None` if nothing is, or the turn came to no good end.
+    /// How long to wait for running work; `None` if there is none, or the turn did not finish.
     pub(crate) fn limit(&self, session: &Session, report: &TurnReport) -> Option<Duration> {
         let entries = self.entries(session);
         let is_at_work = !Running::of(&entries).is_empty() || is_told_of_an_end(&entries);
@@ -33,17 +34,17 @@ impl Waiting {
         (is_at_work && is_waited_for).then(|| left.unwrap_or(DEFAULT_WAIT_LIMIT))
     }
 
-    /// What came of the prompt, with the turns that ends of work opened.
+    /// The report of the prompt, including the turns that were opened by the end of background work.
     pub(crate) fn report(&self, session: &Session) -> TurnReport {
         TurnReport::of(&self.entries(session))
     }
 
-    /// Says what is waited for.
+    /// Prints what is waited for.
     pub(crate) fn tell(&self, session: &Session, quiet: bool) -> std::io::Result<()> {
         self.each(session, quiet, "waiting for background task", "; Ctrl-C ends it")
     }
 
-    /// Says what ends with the process.
+    /// Prints what ends with the process.
     pub(crate) fn tell_ended(&self, session: &Session, quiet: bool) -> std::io::Result<()> {
         if session.is_joined() { Ok(()) } else { self.each(session, quiet, "ended background task", "") }
     }
@@ -60,7 +61,7 @@ impl Waiting {
     }
 }
 
-/// Whether the turn that tells the model of the end of background work still runs.
+/// Whether the turn that informs the model of the end of background work is still running.
 fn is_told_of_an_end(entries: &[Arc<Entry>]) -> bool {
     let last = entries.iter().rev().map(|entry| &entry.fact);
     let mut ends = last.filter(|fact| matches!(fact, Fact::TaskEnded { .. } | Fact::TurnEnded { .. }));

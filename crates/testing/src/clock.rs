@@ -1,4 +1,4 @@
-//! The processor time of this thread: other programs may use the machine as well.
+//! [`now`] and [`since`]: the processor time of this thread, which is independent of other programs on the machine.
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Runs trials with random input for as long as the command line says, and prints what they find.
+//! [`run`]: runs trials with random input for the time in the command line, and prints the faults that they find.
 use fastrand::Rng;
 use std::{
     collections::BTreeMap,
@@ -8,15 +8,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Faults of one kind that are printed; the others are counted.
+/// Maximum number of printed faults of one kind; the others are counted.
 const SHOWN: usize = 3;
 
-/// The faults that trials found, by kind.
+/// Number of faults that trials found, by kind.
 #[derive(Default)]
 pub struct Faults(BTreeMap<String, usize>);
 
 impl Faults {
-    /// Counts a fault of `kind`, and prints the first ones: the seed that makes it, `setting`, the input and why.
+    /// Counts a fault of `kind`, and prints the first ones: the seed that reproduces it, `setting`, the input and the
+    /// reason.
     #[expect(clippy::print_stdout, reason = "a fuzzer is a program that prints")]
     pub fn add(&mut self, kind: &str, seed: u64, setting: &str, input: &dyn Fn() -> String, why: &str) {
         let count = self.0.entry(kind.to_owned()).or_default();
@@ -27,8 +28,8 @@ impl Faults {
     }
 }
 
-/// The `main` of a fuzzer, with the arguments `SECONDS [SEED]`: calls `round`, which makes some trials and returns how
-/// many, until the time is up. Fails where a fault was found.
+/// The `main` of a fuzzer, with the arguments `SECONDS [SEED]`: calls `round`, which runs some trials and returns their
+/// number, until the time is up. Fails if a fault was found.
 #[expect(clippy::print_stdout, reason = "a fuzzer is a program that prints")]
 pub fn run(mut round: impl FnMut(&mut Rng, &mut Faults) -> usize) -> ExitCode {
     let mut arguments = env::args().skip(1).map(|argument| argument.parse::<u64>());
@@ -51,7 +52,7 @@ pub fn run(mut round: impl FnMut(&mut Rng, &mut Faults) -> usize) -> ExitCode {
     ExitCode::from(u8::from(found > 0))
 }
 
-/// Returns the shortest part of `text` that is still at fault: a piece is left out as long as that does not mend it.
+/// Returns a minimal version of `text` that still shows the fault: pieces are removed as long as the fault remains.
 pub fn shortest(text: &str, is_at_fault: &mut dyn FnMut(&str) -> bool) -> String {
     let mut letters: Vec<char> = text.chars().collect();
     let mut length = letters.len().div_ceil(2);

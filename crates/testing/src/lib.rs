@@ -1,5 +1,5 @@
-//! What the tests of several crates share: the cases that are beside the repository, saying that a test was left out,
-//! and what fuzzers have in common.
+//! What the tests of several crates share: the cases beside the repository, reports of tests that are left out
+//! ([`left_out`]), and the common part of fuzzers.
 pub mod clock;
 pub mod fuzz;
 pub mod postgres;
@@ -12,14 +12,14 @@ use std::{
     process::Command,
 };
 
-/// Says that `what` is not tested and why: "pytest: `python3 -m pytest` does not run".
+/// Reports that `what` is not tested and why: "pytest: `python3 -m pytest` does not run".
 ///
-/// Writes a line with the name of the test to standard error, past what `cargo test` captures of a test that passes, and to
-/// the file that the variable `HAFT_SKIPPED` names, from which `scripts/test.sh` makes its summary.
+/// Writes a line with the name of the test to standard error, which bypasses the capture of `cargo test` for passing
+/// tests, and to the file in the variable `HAFT_SKIPPED`, from which `scripts/test.sh` makes its summary.
 ///
 /// # Panics
 ///
-/// If the variable `HAFT_REQUIRE_ALL` is set: what is left out is then a failure.
+/// If the variable `HAFT_REQUIRE_ALL` is set: leaving a test out is then a failure.
 pub fn left_out(what: &str) {
     assert!(std::env::var_os("HAFT_REQUIRE_ALL").is_none(), "left out, and HAFT_REQUIRE_ALL is set: {what}");
     let thread = std::thread::current();
@@ -32,10 +32,10 @@ pub fn left_out(what: &str) {
     }
 }
 
-/// Takes the variables of the package under test (`CARGO_PKG_NAME` and others) out of `command`, which runs Cargo.
+/// Removes the variables of the package under test (`CARGO_PKG_NAME` and others) from `command`, which runs Cargo.
 ///
-/// `cargo test` sets them for tests. Some build scripts, such as that of `ring`, run again when one of them changes, and
-/// everything that depends on them is compiled again: in this command, and in the next one from a shell.
+/// `cargo test` sets them for tests. Some build scripts, such as that of `ring`, run again when one of them changes,
+/// and everything that depends on them is compiled again: by this command, and by the next one from a shell.
 #[must_use]
 pub fn without_package(mut command: Command) -> Command {
     let of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
@@ -45,13 +45,14 @@ pub fn without_package(mut command: Command) -> Command {
     command
 }
 
-/// Returns how often something random is tried: `usual`, or as often as the variable `HAFT_SOAK` says (`make soak`).
+/// Returns the number of random trials: `usual`, or the value of the variable `HAFT_SOAK` (`make soak`).
 pub fn tries(usual: u64) -> u64 {
     std::env::var("HAFT_SOAK").ok().and_then(|number| number.parse().ok()).unwrap_or(usual)
 }
 
-/// Returns a port of loopback at which nothing listens. No test gets it from the system in the meantime: it is below
-/// those that Linux gives to a listener without a port, and to a client, which could even connect to itself there.
+/// Returns a loopback port on which nothing listens. The system does not assign it to another test meanwhile: it is
+/// below the ports that Linux assigns to listeners without a port and to clients, which could even connect to
+/// themselves there.
 ///
 /// # Panics
 ///
@@ -62,11 +63,11 @@ pub fn free_port() -> u16 {
     tried.find(is_free).expect("a free port")
 }
 
-/// Returns the path of conformance cases in `../shared/conformance` beside the repository, where they are there.
+/// Returns the path of conformance cases in `../shared/conformance` beside the repository, if they exist.
 ///
 /// # Panics
 ///
-/// Like [`left_out`] does, but not where `HAFT_REQUIRE_ALL` is `programs`: a clone alone has its own cases only.
+/// Panics like [`left_out`], but not if `HAFT_REQUIRE_ALL` is `programs`: a clone alone has only its own cases.
 pub fn conformance(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance").join(name);
     if path.exists() {

@@ -1,4 +1,4 @@
-//! A PostgreSQL of a test's own, in a scratch folder, on a Unix socket.
+//! [`Postgres`]: a separate PostgreSQL server for a test, in a scratch folder, on a Unix socket.
 use crate::{free_port, left_out};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
@@ -11,12 +11,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The account without rights: PostgreSQL refuses to run as root.
+/// The unprivileged account, since PostgreSQL refuses to run as root.
 const OTHER_USER: u32 = 65_534;
-/// Limit for the start of the server.
+/// Timeout for the start of the server.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A server, gone with its folder when this is dropped; gone, too, when the process of the test is.
+/// A server. It ends, and its folder is removed, when this is dropped; it also ends with the process of the test.
 pub struct Postgres {
     folder: PathBuf,
     programs: PathBuf,
@@ -25,11 +25,11 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Starts a server. `None`, with a note, if PostgreSQL is not installed.
+    /// Starts a server. Reports the test as left out and returns `None` if PostgreSQL is not installed.
     ///
     /// # Panics
     ///
-    /// Where it is installed and does not start.
+    /// If it is installed and does not start.
     pub fn start() -> Option<Self> {
         let Some(programs) = programs() else {
             left_out("PostgreSQL: there is no `/usr/lib/postgresql/*/bin/postgres`; `scripts/setup.sh test`");
@@ -51,7 +51,7 @@ impl Postgres {
         Some(server)
     }
 
-    /// What it says of itself since it began.
+    /// The log of the server since its start.
     pub fn log(&self) -> String {
         fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
@@ -61,12 +61,12 @@ impl Postgres {
         format!("postgres://haft@/postgres?host={}&port={}", self.folder.display(), self.port)
     }
 
-    /// The number in the name of its socket, and where it listens if it is told to (`listen_addresses=127.0.0.1`).
+    /// The number in the name of its socket, which is also its port with `listen_addresses=127.0.0.1`.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Starts it again after [`Self::stop`], and waits until it answers.
+    /// Starts the server again after [`Self::stop`], and waits until it answers.
     ///
     /// # Panics
     ///
@@ -82,7 +82,7 @@ impl Postgres {
     /// Where it does not.
     pub fn begin_with(&self, settings: &[&str]) {
         let mut running = self.running.lock().expect("no test panics while it holds the server");
-        // It ends with the process at the other end of its standard input.
+        // The server ends with the process at the other end of its standard input.
         let script = r#""$@" & read _; kill -INT $!; wait $!"#;
         let mut command = Command::new("sh");
         let log = fs::File::create(self.folder.join("log")).expect("a scratch folder");
@@ -102,7 +102,7 @@ impl Postgres {
         }
     }
 
-    /// Stops it in the middle of whatever it does.
+    /// Stops the server, whatever it is doing.
     pub fn stop(&self) {
         self.thaw();
         let running = self.running.lock().ok().and_then(|mut running| running.take());
@@ -112,12 +112,12 @@ impl Postgres {
         }
     }
 
-    /// Stops the server: its clients get no answer and no error.
+    /// Suspends the server: its clients get neither an answer nor an error.
     pub fn freeze(&self) {
         self.signal(Signal::STOP);
     }
 
-    /// It answers all that was asked meanwhile.
+    /// Resumes the server, which then answers all pending requests.
     pub fn thaw(&self) {
         self.signal(Signal::CONT);
     }
@@ -133,11 +133,11 @@ impl Postgres {
         }
     }
 
-    /// Puts a file into its folder, such as `pg_hba.conf`, which it reads when it begins the next time.
+    /// Writes a file into the server's folder, such as `pg_hba.conf`, which is read at its next start.
     ///
     /// # Panics
     ///
-    /// Where it cannot be written.
+    /// If it cannot be written.
     pub fn keep(&self, name: &str, content: impl AsRef<[u8]>) {
         let place = self.data().join(name);
         fs::write(&place, content).expect("a scratch folder");
@@ -147,7 +147,7 @@ impl Postgres {
         }
     }
 
-    /// What `statement` gives, without decoration.
+    /// The output of `statement`, without decoration.
     ///
     /// # Panics
     ///
@@ -158,18 +158,18 @@ impl Postgres {
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
-    /// All that its database holds, as `pg_dump` writes it.
+    /// The whole content of its database, in the format of `pg_dump`.
     ///
     /// # Panics
     ///
-    /// Where `pg_dump` fails.
+    /// If `pg_dump` fails.
     pub fn dump(&self) -> Vec<u8> {
         let output = self.client("pg_dump", &["--format=custom"]).output().expect("pg_dump can be started");
         assert_ok(&output);
         output.stdout
     }
 
-    /// Puts what [`Self::dump`] gave, of this server or another one, into the empty database.
+    /// Restores the output of [`Self::dump`], of this server or another one, into the empty database.
     ///
     /// # Panics
     ///
@@ -229,7 +229,7 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// The newest that Debian's packages have put there.
+/// The newest version that Debian's packages have installed.
 fn programs() -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let number = |path: &Path| path.file_name()?.to_str()?.parse::<u32>().ok();

@@ -1,8 +1,8 @@
-//! [`Held`]: holds calls in the text of a reply until its end, where they may turn out to be no calls. Native calls come
-//! first; and a call in a Markdown fence that words follow is only quoted.
+//! [`Held`]: holds calls in the text of a reply back until its end, since they may turn out not to be calls: native
+//! calls take precedence, and a call in a Markdown fence that is followed by words is only quoted.
 use haft_dialects::{Dialect, SENTINEL, Said, Setting, read};
 
-/// From the first call on that may be none, everything waits for the end of the reply.
+/// From the first uncertain call on, everything waits for the end of the reply.
 pub(super) struct Held {
     /// Whether calls in the text count only in a reply without native ones.
     native_first: bool,
@@ -17,17 +17,17 @@ impl Held {
         Self { native_first, has_native: false, shown: String::new(), waiting: Vec::new() }
     }
 
-    /// The reply is told anew.
+    /// Starts again, since the reply is repeated.
     pub(super) fn forget(&mut self) {
         *self = Self::new(self.native_first);
     }
 
-    /// The reply has a native call.
+    /// Notes that the reply has a native call.
     pub(super) fn native(&mut self) {
         self.has_native = true;
     }
 
-    /// Takes what a reader made of the text, and returns the part that is certain.
+    /// Adds items of a reader, and returns those that are certain.
     pub(super) fn hear(&mut self, said: Vec<Said>) -> Vec<Said> {
         let mut certain = Vec::new();
         for said in said {
@@ -50,8 +50,8 @@ impl Held {
         certain
     }
 
-    /// Returns the rest at the end of `reply`: the calls, or the text that they were written in. The text behind the sentinel is
-    /// not for people either way.
+    /// Returns the rest at the end of `reply`: the calls, or the text in which they were written. The text after the
+    /// sentinel is never shown to the user.
     pub(super) fn end(
         &mut self,
         said: Vec<Said>,
@@ -75,7 +75,7 @@ impl Held {
             certain.extend((!is_hidden).then_some(Said::Text(text)));
             return certain;
         }
-        // What is only quoted beside calls that are meant is told as the dialect writes it.
+        // Calls that are only quoted beside real ones are emitted as text, in the dialect's notation.
         for at in quoted {
             waiting[at] = Said::Text(match &waiting[at] {
                 Said::Call(call) => dialect.written(call),
@@ -86,7 +86,7 @@ impl Held {
         certain
     }
 
-    /// The text of the reply, with its calls and without thoughts, behind the part that was passed on.
+    /// The text of the reply, including calls and without thoughts, after the part that was passed on.
     fn rest(&self, dialect: &Dialect, setting: &Setting, reply: &str) -> String {
         let setting = Setting { find_calls: false, ..setting.clone() };
         let mut text = String::new();
@@ -95,7 +95,7 @@ impl Held {
                 text += &more;
             }
         }
-        // A reader that looks for calls may leave out delimiters that the other one keeps.
+        // The text that was passed on may lack delimiters, which a reader that parses calls removes.
         let mut rest = text.chars();
         self.shown.chars().all(|letter| rest.any(|next| next == letter));
         rest.as_str().to_owned()
@@ -113,9 +113,9 @@ fn joined(said: Vec<Said>) -> Vec<Said> {
     joined
 }
 
-/// The places in `said`, which follows the text `shown`, of the calls that are only quoted: they are in a Markdown fence, and
-/// words come after them before the next call. A call in a fence that ends the reply is meant; some models write all of theirs
-/// so.
+/// The indices in `said`, which follows the text `shown`, of the calls that are only quoted: they are in a Markdown
+/// fence, and words follow before the next call. A call in a fence at the end of the reply is a real one, since some
+/// models write all calls in fences.
 fn quotations(shown: &str, said: &[Said]) -> Vec<usize> {
     let (mut text, mut fenced, mut quoted) = (shown.to_owned(), Vec::new(), Vec::new());
     for (at, said) in said.iter().enumerate() {
@@ -134,7 +134,7 @@ fn quotations(shown: &str, said: &[Said]) -> Vec<usize> {
     quoted
 }
 
-/// Whether there is more than blanks and fences that begin or end.
+/// Whether the text contains more than blanks and lines that open or close fences.
 fn has_words(text: &str) -> bool {
     let is_plain = |line: &str| match fence(line) {
         Some((_, info)) => info.split_whitespace().count() < 2,
@@ -156,7 +156,7 @@ pub(super) fn open_fence(text: &str) -> Option<&str> {
     open
 }
 
-/// The marks of a fence that begins or ends in this line, and what follows them.
+/// The marks of a fence that this line opens or closes, and the text after them.
 fn fence(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '>');
     let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;

@@ -1,10 +1,11 @@
-//! A conversation as a model reads it that knows no calls: all of it is text.
+//! [`told`]: converts a conversation for a model without native calls: everything becomes text.
 use super::{UNREADABLE, voice};
 use haft_core::{Message, Part, Request, ToolCall, ToolResult};
 use haft_dialects::Dialect;
 use std::sync::Arc;
 
-/// The request with its tools in the system prompt, and calls and results as text. Results that answer one reply are one message.
+/// The request with its tools in the system prompt, and with calls and results as text. Results for the same reply are
+/// one message.
 pub(super) fn told(request: Request, dialect: &Dialect) -> Request {
     let mut messages: Vec<Arc<Message>> = Vec::new();
     let mut results = Vec::new();
@@ -32,7 +33,7 @@ pub(super) fn told(request: Request, dialect: &Dialect) -> Request {
 fn without_calls(parts: &[Part], dialect: &Dialect) -> Vec<Part> {
     let calls: Vec<&ToolCall> = parts.iter().filter_map(Part::as_call).collect();
     let mut told: Vec<Part> = parts.iter().filter(|part| part.as_call().is_none()).cloned().collect();
-    // What could not be read is in the text already.
+    // Invalid calls are in the text already.
     let written = calls.into_iter().filter(|call| call.name != UNREADABLE);
     let written: Vec<String> = written.map(|call| voice::call(dialect, call)).collect();
     let written = written.join("\n");
@@ -41,7 +42,7 @@ fn without_calls(parts: &[Part], dialect: &Dialect) -> Vec<Part> {
         Some(Part::Text { text }) => *text = format!("{}\n{written}", text.trim_end()),
         _ => told.push(Part::text(written)),
     }
-    // Some servers refuse a message without content.
+    // Some servers refuse messages without content.
     if told.is_empty() {
         told.push(Part::text("…"));
     }

@@ -1,11 +1,11 @@
-//! [`TextToolCalls`]: tools for a model whose server knows none, as a provider around a provider.
+//! [`TextToolCalls`]: tools for a model whose server does not support them, as a wrapper around its provider.
 //!
-//! To the model everything is text: the system prompt tells the tools and how to call them ([`voice`]), calls and
-//! results are in the history as its dialect writes them. What it answers goes through the dialect's reader. A server
-//! that can hold the model to the form of a call gets it with the request ([`haft_core::CallForm`]).
+//! For the model, everything is text: the system prompt describes the tools and how to call them ([`voice`]); calls and
+//! results are in the history in the notation of its dialect. Its replies are parsed by the dialect's reader. If a
+//! server can constrain the model to the form of a call, the request contains that form ([`haft_core::CallForm`]).
 //!
-//! For a model that calls natively, [`LeadingThoughts`] only separates the thoughts at the beginning of a reply.
-//! [`UnreadCalls`] notices when a model writes a call as text that Haft does not read.
+//! For a model with native calls, [`LeadingThoughts`] only separates the thoughts at the beginning of a reply.
+//! [`UnreadCalls`] detects calls that a model writes as text and that Haft does not parse.
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::{CallId, Delta, Message, Part, Provider, ProviderError, Request, StopReason, ToolSpec};
 use haft_dialects::{Call, DIALECTS, Dialect, Reader, Said, Setting, ToolSchema, dialect, spoken_by};
@@ -21,59 +21,60 @@ mod trial;
 mod unread;
 mod voice;
 
-/// The name of a call that cannot be read, for it has none.
+/// The name of an invalid call, whose own name is unknown.
 const UNREADABLE: &str = "unreadable_call";
 const CUT_OFF: &str = "the reply reached its length limit before the call was whole; nothing was run. Send a shorter call, or \
                        the content in parts";
-/// What most models have seen: the dialect of unknown models.
+/// The dialect of unknown models: the one that most models have seen.
 const COMMON: &str = "hermes";
 
-/// A model that speaks a dialect.
+/// A model that uses a dialect.
 pub struct TextToolCalls {
     inner: Arc<dyn Provider>,
     dialect: Option<&'static Dialect>,
-    /// What the model turned out to speak.
+    /// The dialect that was recognized in the model's replies.
     found: Arc<OnceLock<&'static Dialect>>,
     history: History,
     is_held: bool,
-    /// Calls in the text count only in a reply without native ones.
+    /// Whether calls in the text count only in a reply without native ones.
     is_fallback: bool,
 }
 
-/// What writes tools, calls and results into the conversation.
+/// How tools, calls and results are written into the conversation.
 #[derive(Clone, Copy, PartialEq)]
 enum History {
-    /// We do, as text.
+    /// By this wrapper, as text.
     Text,
-    /// The inner provider, by the model's own chat template.
+    /// By the inner provider, with the model's own chat template.
     Inner,
 }
 
 impl TextToolCalls {
-    /// Around `inner`, whose model speaks this dialect.
+    /// Wraps `inner`, whose model uses this dialect.
     pub fn new(inner: Arc<dyn Provider>, dialect: &'static Dialect) -> Self {
         Self { dialect: Some(dialect), ..Self::auto(inner) }
     }
 
-    /// Around `inner`, whose model speaks the dialect that goes with its name, `hermes` if the name says nothing. Calls in another
-    /// dialect count, too, if they are certain; if its delimiters tell it, that is taken from then on.
+    /// Wraps `inner`, whose model uses the dialect for its name, `hermes` if the name is unknown. Calls in another
+    /// dialect count, too, if they are certain; if delimiters identify that dialect, it is used from then on.
     pub fn auto(inner: Arc<dyn Provider>) -> Self {
         let (dialect, found, history) = (None, Arc::default(), History::Text);
         Self { inner, dialect, found, history, is_held: true, is_fallback: false }
     }
 
-    /// Around `inner`, which tells its model the tools and writes the history itself, but leaves the reply as text.
+    /// Wraps `inner`, which passes the tools to its model and writes the history itself, but leaves calls in the text
+    /// of the reply.
     pub fn listening(inner: Arc<dyn Provider>, dialect: &'static Dialect) -> Self {
         Self { history: History::Inner, ..Self::new(inner, dialect) }
     }
 
-    /// Around `inner`, whose model calls natively, but may write a call as text. Such calls count only in a reply that has
-    /// none of the others; there they stay text (A-42, A-43).
+    /// Wraps `inner`, whose model calls natively, but may write a call as text. Such calls count only in a reply
+    /// without native ones; otherwise they stay text (A-42, A-43).
     pub fn fallback(inner: Arc<dyn Provider>, dialect: &'static Dialect) -> Self {
         Self { is_fallback: true, ..Self::listening(inner, dialect).unheld() }
     }
 
-    /// The model is not held to the form of its calls.
+    /// Does not constrain the model to the form of its calls.
     pub fn unheld(self) -> Self {
         Self { is_held: false, ..self }
     }
@@ -114,7 +115,7 @@ impl Provider for TextToolCalls {
     }
 }
 
-/// Listens to one reply.
+/// Parses one reply.
 struct Listener {
     dialect: &'static Dialect,
     tools: Arc<[ToolSpec]>,
@@ -122,9 +123,9 @@ struct Listener {
     reader: Box<dyn Reader>,
     /// The index of the next call.
     next: usize,
-    /// How many calls the conversation had before; ids continue from there.
+    /// Number of calls in the conversation before; IDs continue from there.
     before: usize,
-    /// Where to say that the model turned out to speak another dialect, if that counts.
+    /// Where to store another dialect that was recognized, if other dialects count.
     found: Option<Arc<OnceLock<&'static Dialect>>>,
     /// The reply so far.
     reply: String,
@@ -187,18 +188,19 @@ impl Listener {
         vec![delta]
     }
 
-    /// Tells the calls in another dialect of a reply that has none in its own.
+    /// Emits the calls in another dialect, if the reply has none in its own.
     fn try_others(&mut self, stop: StopReason, deltas: &mut Vec<Delta>) {
         let Some(found) = self.found.take().filter(|_| self.next == 0) else { return };
         let Some(other) = trial::calls(&self.reply, &self.setting) else { return };
-        // What no delimiter tells may be anywhere in prose: the next reply is tried again.
+        // Calls without delimiters may be anywhere in prose, so that dialect is not stored, and the next reply is tried
+        // again.
         if other.is_announced {
             let _found_before = found.set(other.dialect);
         }
         self.tell(other.calls.into_iter().map(Said::Call).collect(), Some(stop), deltas);
     }
 
-    /// `stop`: the reply was over before this was certain.
+    /// Emits items. `stop`: set if the reply had ended before they were certain.
     fn tell(&mut self, said: Vec<Said>, stop: Option<StopReason>, deltas: &mut Vec<Delta>) {
         let is_cut_off = stop.is_some_and(StopReason::is_cut_off);
         let mut said = said.into_iter().peekable();
@@ -208,8 +210,8 @@ impl Listener {
                 Said::Thinking(text) => deltas.push(Delta::Thinking(text)),
                 Said::ThinkingEnd => {}
                 Said::Call(call) => {
-                    // A reader says a call whose end is missing, and then what is wrong with it. It takes such a call for whole
-                    // at times, where the rest of it was cut off.
+                    // A reader emits a call whose end is missing, followed by the problem. Sometimes it takes such a
+                    // call as complete, although the rest was cut off.
                     let doubt = stop.and(said.next_if(|next| matches!(next, Said::Problem(_))));
                     let problem = match doubt {
                         _ if is_cut_off => Some(CUT_OFF.to_owned()),

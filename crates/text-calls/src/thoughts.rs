@@ -1,26 +1,26 @@
-//! [`LeadingThoughts`]: thoughts that a server leaves in the text, as a provider around a provider.
+//! [`LeadingThoughts`]: separates thoughts that a server leaves in the text, as a wrapper around its provider.
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::{Delta, Provider, ProviderError, Request};
 use haft_dialects::{Reader, Said, THINK_TAGS, leading_thoughts};
 use std::sync::Arc;
 
-/// What `ollama run` prints around thoughts where it does not write to a terminal (github.com/ollama/ollama,
+/// The lines that `ollama run` prints around thoughts if its output is not a terminal (github.com/ollama/ollama,
 /// cmd/cmd.go, 2026-11).
 const OLLAMA_RUN: [&str; 2] = ["Thinking...\n", "...done thinking."];
 
-/// Makes thinking of `<think>…</think>` at the beginning of a reply. The same tags anywhere else are text.
+/// Converts `<think>…</think>` at the beginning of a reply to thoughts. The same tags at other places are text.
 pub struct LeadingThoughts {
     inner: Arc<dyn Provider>,
     delimiters: [&'static str; 2],
 }
 
 impl LeadingThoughts {
-    /// Around `inner`.
+    /// Wraps `inner`.
     pub fn new(inner: Arc<dyn Provider>) -> Self {
         Self { inner, delimiters: THINK_TAGS }
     }
 
-    /// Around a command such as `ollama run`, which prints lines of its own around the thoughts.
+    /// Wraps a command such as `ollama run`, which prints its own lines around thoughts.
     pub fn of_command(inner: Arc<dyn Provider>) -> Self {
         Self { inner, delimiters: OLLAMA_RUN }
     }
@@ -72,7 +72,7 @@ impl Separation {
     }
 }
 
-/// What the reader of thoughts says; calls are none of its business.
+/// The delta for an item; calls do not occur here.
 fn delta_of(said: Said) -> Option<Delta> {
     match said {
         Said::Text(text) => Some(Delta::Text(text)),
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use haft_core::StopReason;
 
-    /// Text and thoughts of a reply that comes in pieces of `length` letters.
+    /// The text and the thoughts of a reply that arrives in pieces of `length` characters.
     fn read(delimiters: [&'static str; 2], reply: &str, length: usize) -> (String, String) {
         let (mut separation, mut text, mut thoughts) =
             (Separation::new(delimiters), String::new(), String::new());

@@ -1,19 +1,20 @@
-//! [`calls`]: the calls of a whole reply, in whatever dialect they are written.
+//! [`calls`]: finds the calls of a whole reply, whatever their dialect.
 use haft_dialects::{Call, Dialect, Said, Setting, THINK_TAGS, by_delimiters, guess, read};
 
-/// Longer replies are not looked at: a call of that length was not meant.
+/// Maximum bytes of a reply that is searched; a longer call would not be meant as one.
 pub(super) const LONGEST: usize = 1 << 18;
 
 /// Calls that were found in a reply.
 pub(super) struct Found {
     pub(super) dialect: &'static Dialect,
     pub(super) calls: Vec<Call>,
-    /// Whether delimiters announced them, which no other dialect has.
+    /// Whether they have delimiters that no other dialect has.
     pub(super) is_announced: bool,
 }
 
-/// The calls of a reply, if all that is read are calls of known tools: those that a dialect announces by its delimiters, behind
-/// words or not; those of any other dialect only if the reply is nothing else, blanks, thoughts and one fence aside.
+/// The calls of a reply, if all parsed calls are of known tools. Calls of a dialect that is identified by its
+/// delimiters may follow text; those of any other dialect count only if the reply contains nothing else except blanks,
+/// thoughts and one fence.
 pub(super) fn calls(reply: &str, setting: &Setting) -> Option<Found> {
     if reply.len() > LONGEST {
         return None;
@@ -52,8 +53,8 @@ fn whole(reply: &str, setting: &Setting) -> Option<Calls> {
     })
 }
 
-/// The words before the calls, and the calls, if all of these are calls of known tools and no words follow them: what is only
-/// quoted is talked about afterwards.
+/// The text before the calls, and the calls, if all of them are of known tools and no text follows: text after a call
+/// means that it is only quoted.
 fn known(dialect: &Dialect, text: &str, setting: &Setting) -> Option<(String, Vec<Call>)> {
     let (mut calls, mut prose) = (Vec::new(), String::new());
     for said in read(dialect, setting, [text]) {
@@ -68,13 +69,14 @@ fn known(dialect: &Dialect, text: &str, setting: &Setting) -> Option<(String, Ve
     (!calls.is_empty()).then_some((prose, calls))
 }
 
-/// Whether the text is a fence with commands: an answer that shows some is no call, though a dialect takes it for one.
+/// Whether the text is a fence with shell commands: an answer that shows commands is not a call, although a dialect
+/// parses it as one.
 fn is_shell(text: &str) -> bool {
     let info = text.strip_prefix("```").and_then(|text| text.lines().next()).unwrap_or_default();
     ["bash", "sh", "shell"].contains(&info.trim())
 }
 
-/// What the one fence holds that the text is.
+/// The content of a fence, if the text is nothing else.
 fn in_fence(text: &str) -> Option<&str> {
     let (info, body) = text.strip_prefix("```")?.strip_suffix("```")?.split_once('\n')?;
     (info.split_whitespace().count() < 2).then_some(body)

@@ -1,4 +1,4 @@
-//! [`UnreadCalls`]: notices when a model writes a call as text that Haft does not read.
+//! [`UnreadCalls`]: detects calls that a model writes as text and that Haft does not parse.
 use super::{schemas, trial};
 use futures::{StreamExt, stream::BoxStream};
 use haft_core::{Delta, Provider, ProviderError, Request};
@@ -8,18 +8,18 @@ use std::sync::{
     atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-/// Changes nothing of what a model says, and tells once in which format it writes calls that no one reads.
+/// Leaves the replies of a model unchanged, and reports once the format of calls that are not parsed.
 pub struct UnreadCalls {
     inner: Arc<dyn Provider>,
     has_told: Arc<AtomicBool>,
     tell: Tell,
 }
 
-/// Takes the name of the format.
+/// Called with the name of the format.
 type Tell = Arc<dyn Fn(&'static str) + Send + Sync>;
 
 impl UnreadCalls {
-    /// Around `inner`.
+    /// Wraps `inner`.
     pub fn new(inner: Arc<dyn Provider>, tell: impl Fn(&'static str) + Send + Sync + 'static) -> Self {
         Self { inner, has_told: Arc::default(), tell: Arc::new(tell) }
     }

@@ -1,16 +1,16 @@
-//! [`tools`], [`call`] and [`result`]: what a model reads that knows no calls, in its dialect.
+//! [`tools`], [`call`] and [`result`]: the text in its dialect for a model without native calls.
 use haft_core::{ArgumentForm, CallForm, ReplyForm, ToolCall, ToolErrorKind, ToolResult, ToolSpec, schema};
 use haft_dialects::{Attribute, Call, Dialect, Elements, JsonCall, Results, Writing};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// For models that answer in objects.
+/// The description of tools for models that answer in JSON objects.
 const OBJECTS: &str = "# Tools\n\nYou can call tools. Each of your answers is one JSON object:\n\n\
     {\"thoughts\": \"…\", \"tool_calls\": [{\"tool\": \"NAME\", \"args\": {}}]}\n\n\
     The results come in the next message. An empty list ends the work, and the thoughts are your answer. Call only these \
     tools:";
 
-/// What the system prompt says about the tools; nothing if there are none.
+/// The text about the tools in the system prompt; empty if there are none.
 pub(super) fn tools(dialect: &Dialect, tools: &[ToolSpec]) -> String {
     if tools.is_empty() {
         return String::new();
@@ -31,7 +31,7 @@ pub(super) fn tools(dialect: &Dialect, tools: &[ToolSpec]) -> String {
     )
 }
 
-/// A correct call, of the first tool; calls of several where a schema does not tell how they are written.
+/// A correct call of the first tool; calls of several tools if their schemas do not show how they are written.
 pub(super) fn example(dialect: &Dialect, tools: &[ToolSpec]) -> String {
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
     if let Some(examples) = dialect.examples.and_then(|examples| examples(&names)) {
@@ -42,7 +42,7 @@ pub(super) fn example(dialect: &Dialect, tools: &[ToolSpec]) -> String {
     dialect.written(&Call::new(&tool.name, arguments))
 }
 
-/// A call of the history.
+/// A call in the history.
 pub(super) fn call(dialect: &Dialect, call: &ToolCall) -> String {
     let arguments = match &call.arguments {
         Value::String(text) => text.clone(),
@@ -51,11 +51,12 @@ pub(super) fn call(dialect: &Dialect, call: &ToolCall) -> String {
     dialect.written(&Call { id: call.id.0.clone(), name: call.name.clone(), arguments })
 }
 
-/// A result of the history; `place` among those of one reply, counted from 0.
+/// A result in the history; `place`: its index among those of one reply, from 0.
 pub(super) fn result(dialect: &Dialect, place: usize, name: &str, result: &ToolResult) -> String {
     let text = &result.content;
     match dialect.results {
-        // P-39 to P-41. What the world is not like is an error, anything else that went wrong a failure.
+        // P-39 to P-41. A wrong assumption about the world (`ToolErrorKind::User`) is an error, any other problem a
+        // failure.
         Results::Numbered => match &result.error {
             None => format!("Tool {} ({name}) output:\n{text}", place + 1),
             Some(error) => {
@@ -77,7 +78,7 @@ pub(super) fn results(dialect: &Dialect, results: &[String]) -> String {
     }
 }
 
-/// How calls are written, for what can hold a model to it; `None` if a notation is no such form.
+/// The form of calls, for servers that can constrain a model to it; `None` if the notation cannot be used for that.
 pub(super) fn form(dialect: &Dialect, tools: &Arc<[ToolSpec]>) -> Option<CallForm> {
     if tools.is_empty() || dialect.is_ambiguous {
         return None;

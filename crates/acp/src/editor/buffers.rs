@@ -17,27 +17,27 @@ use std::{
 };
 use tokio::runtime::Handle;
 
-/// How long the editor may take for one file. It may ask its person first.
+/// Timeout of the editor for one file, since it may ask the user first.
 const EDITOR_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Maximum bytes of a file that is read through the editor; longer ones are not edited by hand.
+/// Maximum bytes of a file that is read through the editor; longer files are not edited by hand.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// What an editor has of a file.
+/// The state of a file in the editor.
 pub(super) enum Buffer {
-    /// The editor's text is that on disk.
+    /// The editor's text is the same as on disk.
     Saved,
-    /// This text, in the form of the one on disk, which differs.
+    /// The editor's text differs from the disk; this text, with the disk's line ends and byte order mark.
     Unsaved(String),
-    /// Unknown: it is not a text, or the editor does not show such files. The editor must not write it.
+    /// Unknown: the file is not text, or the editor does not provide it. The editor must not write it.
     Unknown,
 }
 
-/// The editor's files. Cheap to clone. Its methods that are not `async` block: they are for threads that may wait.
+/// The editor's files. Cheap to clone. Methods that are not `async` block: call them only on threads that may block.
 #[derive(Clone)]
 pub(crate) struct Buffers {
     editor: Editor,
-    /// The session's ID in the editor; set before the first call.
+    /// The ID of the session for the editor; set before the first call.
     session: Arc<OnceLock<SessionId>>,
     host: Arc<dyn Host>,
     folder: Folder,
@@ -54,8 +54,8 @@ impl Buffers {
         Self { editor, session, host, folder, undo: UndoReads::default() }
     }
 
-    /// What the editor has of `file`; an error where it does not say what may be in it. A file that is not there yet may
-    /// be in the editor.
+    /// The state of `file` in the editor. Fails if the editor does not provide a text that it may have. A file that
+    /// does not exist on disk may exist in the editor.
     pub(super) fn look(&self, file: &Path) -> io::Result<Buffer> {
         let (true, Some(disk), Some(session)) = (self.editor.files.read_text_file, text(file), self.name())
         else {
@@ -66,8 +66,8 @@ impl Buffers {
             Ok(shown) if is_alike(&shown, &disk) => Ok(Buffer::Saved),
             Ok(shown) => Ok(Buffer::Unsaved(with_form_of(&disk, &shown))),
             Err(Unread::NotFound) if !is_there => Ok(Buffer::Saved),
-            // Some editors show nothing but what is open, some find no words for what is not there. Neither loses
-            // anything where the disk alone is written.
+            // Some editors provide only open files, some report an error for missing files. In both cases, nothing is
+            // lost if only the disk is written.
             Err(Unread::NotFound) => Ok(Buffer::Unknown),
             Err(Unread::Failed(_)) if !is_there => Ok(Buffer::Unknown),
             Err(Unread::Failed(why)) => Err(io::Error::other(format!(
@@ -83,7 +83,7 @@ impl Buffers {
         self.undo.begin();
     }
 
-    /// Asks the editor for `files` of the workspace, which an undo is about to move.
+    /// Requests `files` of the workspace from the editor before an undo changes them.
     pub(crate) async fn ask_before_undo(&self, files: Vec<PathBuf>) {
         let (true, Some(session)) = (self.editor.files.read_text_file, self.name()) else { return };
         let files = files.into_iter().map(|file| self.folder.real.join(file));
@@ -95,7 +95,7 @@ impl Buffers {
         futures::future::join_all(asked).await;
     }
 
-    /// Ends waiting for what the editor has of files.
+    /// Stops waiting for the editor's answers.
     pub(crate) fn cancel_undo(&self) {
         self.undo.cancel().cancel();
     }
@@ -104,7 +104,7 @@ impl Buffers {
         self.undo.end();
     }
 
-    /// The text of `file` in the editor, by what it said before an undo if there is one.
+    /// The text of `file` in the editor; during an undo, from the answers before it if possible.
     fn shown(&self, session: &str, file: &Path) -> Result<String, Unread> {
         if let Some(answer) = self.undo.take(file) {
             return answer;
@@ -129,13 +129,13 @@ impl Buffers {
         self.editor.files.write_text_file && self.name().is_some()
     }
 
-    /// Has the editor write and save this text.
+    /// Lets the editor write and save this text.
     pub(super) fn write(&self, file: &Path, text: &str) -> Result<(), String> {
         let session = self.name().ok_or("the session has no name yet")?;
         Handle::current().block_on(in_time(self.editor.write(session, &self.folder.told(file), text)))
     }
 
-    /// Tells a person.
+    /// Shows a note to the user.
     pub(super) fn note(&self, text: String) {
         self.host.note(text);
     }
@@ -150,7 +150,7 @@ async fn in_time<T, E: From<String>>(answer: impl Future<Output = Result<T, E>>)
     tokio::time::timeout(EDITOR_TIMEOUT, answer).await.unwrap_or_else(late)
 }
 
-/// The text of a regular file of a reasonable size; that of one which is not there is empty.
+/// The text of a regular file that is not too large; empty for a missing file.
 fn text(file: &Path) -> Option<String> {
     match fs::symlink_metadata(file) {
         Ok(found) if !found.is_file() || found.len() > MAX_FILE_BYTES => None,

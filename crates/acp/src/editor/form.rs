@@ -1,13 +1,14 @@
-//! [`with_form_of`]: line ends and byte order marks: editors keep them beside the text, files in it.
+//! [`with_form_of`]: line ends and byte order marks, which editors store separately from the text, and files as part of
+//! it.
 
 const MARK: char = '\u{feff}';
 
-/// Whether both hold the same lines.
+/// Whether both texts have the same lines.
 pub(super) fn is_alike(one: &str, other: &str) -> bool {
     one == other || plain(one) == plain(other)
 }
 
-/// `text` with the line ends and the mark of `disk`, where it has none of its own.
+/// `text` with the line ends and the byte order mark of `disk`, if it has none of its own.
 pub(super) fn with_form_of(disk: &str, text: &str) -> String {
     let ends_differ = disk.contains("\r\n") && !text.contains('\r');
     let text = if ends_differ { text.replace('\n', "\r\n") } else { text.to_owned() };

@@ -8,14 +8,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// See [`Stage::settle`]: a text of the workspace is written by the editor, everything else by the inner stage.
+/// See [`Stage::settle`]: texts in the workspace are written by the editor, everything else by the inner stage.
 pub(super) fn settle(stage: &EditorStage, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
     let mut conflicts = Vec::new();
     let (removed, written): (Vec<_>, Vec<_>) = changes.iter().partition(|change| change.after.is_none());
     for change in written.into_iter().chain(removed) {
         if change.after.is_none() && change.before.is_some() && !conflicts.is_empty() {
-            // The file that is left may be this one under another name, on a file system that ignores case: it must not
-            // be removed under both.
+            // On a file system that ignores case, a conflicting file may be this one under another name: then it must
+            // not be removed.
             conflicts.extend(still_there(stage, workspace, change)?);
             continue;
         }
@@ -30,7 +30,7 @@ pub(super) fn settle(stage: &EditorStage, workspace: &Path, changes: &[Change]) 
     Ok(conflicts)
 }
 
-/// The path of a file that was to be removed, unless it is gone already.
+/// The path of a file to remove, unless it does not exist anymore.
 fn still_there(stage: &EditorStage, workspace: &Path, change: &Change) -> io::Result<Option<PathBuf>> {
     let gone = Change { path: change.path.clone(), before: None, after: None, new_folders: 0 };
     let is_gone = on_disk(stage, workspace, &gone)?;
@@ -52,7 +52,8 @@ struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// `None` if the editor takes no part: not a text, outside the workspace, or behind a link that was put there since.
+    /// `None` if the editor is not involved: the file is not text, outside of the workspace, or behind a link that was
+    /// created meanwhile.
     fn of(stage: &'a EditorStage, workspace: &'a Path, change: &'a Change) -> Option<Self> {
         let workspace_is = stage.inner.resolve(workspace, Path::new(""));
         let file = workspace_is.join(&change.path);
@@ -69,7 +70,7 @@ impl<'a> Text<'a> {
         Some(Self { stage, workspace, change, file, before, after })
     }
 
-    /// Whether the file is now as the change left it, on disk and in the editor.
+    /// Settles the change; returns whether the file then has the new text, on disk and in the editor.
     fn settle(&self) -> io::Result<bool> {
         let settled = match self.stage.buffers.look(&self.file)? {
             Buffer::Unsaved(buffer) => self.over_unsaved(&buffer)?,
@@ -82,11 +83,11 @@ impl<'a> Text<'a> {
         Ok(settled)
     }
 
-    /// What counts is the buffer: nothing but what the call saw is replaced.
+    /// Settles over an unsaved buffer: it is replaced only if it is what the call saw.
     fn over_unsaved(&self, buffer: &str) -> io::Result<bool> {
         let is = |text: &Option<String>| text.as_deref() == Some(buffer);
         if self.change.before == self.change.after {
-            // A comparison writes nothing.
+            // A change without a new text only compares.
             return Ok(is(&self.before));
         }
         if !is(&self.before) && !is(&self.after) {
@@ -100,12 +101,12 @@ impl<'a> Text<'a> {
         })?;
         match self.after {
             Some(_) => self.exactly(wanted),
-            // Saved first, so that what is removed is what the call saw.
+            // Saved first, so that the removed file is what the call saw.
             None => Ok(self.exactly(buffer)? && on_disk(self.stage, self.workspace, self.change)?),
         }
     }
 
-    /// The editor shows what is on disk, so that the disk is what counts.
+    /// Settles if the buffer is the same as the disk, so that the disk decides.
     fn over_saved(&self) -> io::Result<bool> {
         let Some(after) = &self.after else { return on_disk(self.stage, self.workspace, self.change) };
         let before = self.before.as_ref().map(String::as_bytes);
@@ -124,8 +125,8 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Sees to it that the disk holds `text`: an editor may change what it saves, and one that writes into its buffer
-    /// alone has saved nothing.
+    /// Makes sure that the disk has `text`: an editor may change a text when it saves it, and one that only writes its
+    /// buffer has not saved it.
     fn exactly(&self, text: &str) -> io::Result<bool> {
         let mode = self.change.after.as_ref().or(self.change.before.as_ref()).map(|state| state.mode);
         if self.disk()?.as_deref() == Some(text.as_bytes()) {

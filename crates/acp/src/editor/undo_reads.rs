@@ -1,7 +1,7 @@
-//! [`UndoReads`]: what the editor answered about the files that an undo or a redo moves.
+//! [`UndoReads`]: the editor's answers about the files that an undo or a redo changes.
 //!
-//! It is asked about all of them at once before any is moved, so that a cancel leaves everything as it was. A file that
-//! it did not show is not asked for again.
+//! All of them are requested together before any is changed, so that a cancel leaves everything as it was. A file that
+//! the editor did not provide is not requested again.
 use crate::client::Unread;
 use std::{
     collections::HashMap,
@@ -11,7 +11,7 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// An older text is asked for anew: the person may have typed since.
+/// Maximum age of an answer; an older text is requested again, since the user may have typed meanwhile.
 const FRESH_FOR: Duration = Duration::from_secs(1);
 
 type Answer = Result<String, Unread>;
@@ -36,7 +36,7 @@ impl UndoReads {
         *self.lock() = State::default();
     }
 
-    /// Set once the undo is canceled: an answer is not waited for.
+    /// Cancelled with the undo: answers are not waited for.
     pub(super) fn cancel(&self) -> CancellationToken {
         self.lock().cancel.clone()
     }
@@ -47,7 +47,7 @@ impl UndoReads {
         }
     }
 
-    /// Takes what the editor answered about `file`: its text, or why it was not shown.
+    /// Takes the editor's answer about `file`: its text, or why it was not provided.
     pub(super) fn take(&self, file: &Path) -> Option<Answer> {
         let mut state = self.lock();
         let answers = state.answers.as_mut()?;

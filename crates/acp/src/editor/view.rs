@@ -13,7 +13,7 @@ use std::{
     time::Instant,
 };
 
-/// The inner stage's view, unless the call touches a file that is not saved.
+/// The inner stage's view, unless the call touches an unsaved file.
 pub(super) fn open(stage: &EditorStage, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>> {
     let unsaved = unsaved(stage, workspace, effects)?;
     if unsaved.is_empty() {
@@ -44,8 +44,8 @@ pub(super) fn open(stage: &EditorStage, workspace: &Path, effects: &[Effect]) ->
     Ok(Box::new(EditorView { inner, inner_stage, workspace, scratch, copies, written }))
 }
 
-/// The texts that differ from the disk, of the files in the workspace that the call names. A command sees the disk; what
-/// the editor does not show is read from there, and is not written.
+/// The texts that differ from the disk, of the files in the workspace that the call names. Commands see the disk. A
+/// file that the editor does not provide is read from the disk, and not written.
 fn unsaved(
     stage: &EditorStage,
     workspace: &Path,
@@ -81,7 +81,7 @@ fn written(effect: &Effect) -> Option<&PathBuf> {
     }
 }
 
-/// Refuses to replace unsaved text that the call has not seen.
+/// Fails if the call would replace unsaved text that it has not read.
 fn may_write(stage: &EditorStage, file: &Path, text: &str, effects: &[Effect]) -> io::Result<()> {
     let refused =
         |why: &str| Err(io::Error::other(format!("`{}` is not saved in the editor, {why}", file.display())));
@@ -93,8 +93,8 @@ fn may_write(stage: &EditorStage, file: &Path, text: &str, effects: &[Effect]) -
     }
 }
 
-/// The inner stage's view of a folder in which the files to be written lie as the editor has them: what it calls
-/// `before` is then what the call saw.
+/// The inner stage's view of a folder with copies of the files to write, with the editor's texts: its `before` is then
+/// what the call saw.
 fn over(
     stage: &EditorStage,
     workspace: &Path,
@@ -119,17 +119,17 @@ fn over(
     stage.inner.open(&scratch.folder.join(OVERLAY_FOLDER), &moved)
 }
 
-/// Where the files lie that are written.
+/// The folder of the copies of files to write.
 const OVERLAY_FOLDER: &str = "over";
 
-/// `text` with the mode of `file`, where that is there.
+/// Writes `text` to the copy, with the mode of `file` if that exists.
 fn put(copy: &Path, text: &str, file: &Path) -> io::Result<()> {
     fs::create_dir_all(copy.parent().unwrap_or(copy))?;
     fs::write(copy, text)?;
     fs::metadata(file).map_or(Ok(()), |found| fs::set_permissions(copy, found.permissions()))
 }
 
-/// Copies the file as the inner stage has it; does nothing if it does not exist.
+/// Copies a file from the inner stage; does nothing if it does not exist.
 fn copy_in(stage: &EditorStage, workspace: &Path, file: &Path, copy: &Path) -> io::Result<()> {
     fs::create_dir_all(copy.parent().unwrap_or(copy))?;
     let view = stage.inner.open(workspace, &[Effect::Write(file.to_owned())])?;
@@ -144,9 +144,9 @@ struct EditorView {
     inner_stage: Arc<dyn Stage>,
     workspace: PathBuf,
     scratch: Scratch,
-    /// Unsaved texts that are only read, by the files they stand for.
+    /// Copies of unsaved files that are only read, by file.
     copies: HashMap<PathBuf, PathBuf>,
-    /// What may be written; empty where the inner view has the real workspace.
+    /// Files that may be written; empty if the inner view uses the real workspace.
     written: Vec<PathBuf>,
 }
 
@@ -156,7 +156,7 @@ impl View for EditorView {
     }
 
     fn locate(&self, path: &Path) -> PathBuf {
-        // A tool may also name a file by where it is in the view.
+        // A tool may also name a file by its path in the view.
         let inside = path.strip_prefix(self.inner.root()).unwrap_or(path);
         let mut file = self.workspace.join(inside);
         if !self.copies.contains_key(&file) && !self.written.contains(&file) {
@@ -212,7 +212,7 @@ impl View for EditorView {
     }
 }
 
-/// A folder that goes with the view.
+/// A temporary folder that is removed with the view.
 struct Scratch {
     folder: PathBuf,
 }
@@ -230,7 +230,7 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Where a file of the workspace is below `part`; one from outside stays where it is.
+    /// The path of a file of the workspace below `part`; the path of any other file is unchanged.
     fn place(&self, part: &str, workspace: &Path, file: &Path) -> PathBuf {
         file.strip_prefix(workspace)
             .map_or_else(|_| file.to_owned(), |inside| self.folder.join(part).join(inside))

@@ -1,6 +1,6 @@
 //! [`is_same`]: compares indexes of a repository (gitformat-index(5), versions 2 and 3 with SHA-1).
 
-/// What an index says of a file, without what the system said of the file when git looked last.
+/// The entry of a file in an index, without the cached `stat` data of the file.
 #[derive(PartialEq)]
 struct Entry<'a> {
     mode: &'a [u8],
@@ -9,7 +9,7 @@ struct Entry<'a> {
     path: &'a [u8],
 }
 
-/// Whether both are indexes that name the same contents: `git status` writes an index anew that says nothing else.
+/// Whether both are indexes with the same entries: `git status` rewrites an index without changing its entries.
 pub(super) fn is_same(one: &[u8], other: &[u8]) -> bool {
     entries(one).is_some_and(|entries_of_one| Some(entries_of_one) == entries(other))
 }

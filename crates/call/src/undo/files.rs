@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What lies under each name; `None`: nothing.
+/// The state of each path; `None` if nothing exists there.
 type States = BTreeMap<PathBuf, Option<FileState>>;
 
 /// All files that the session changed from some step on.
@@ -24,18 +24,19 @@ pub(super) struct Files<'a> {
     without: States,
     /// Files that would have differed without the calls at some moment.
     ever: BTreeSet<PathBuf>,
-    /// What the model knew of those that it had read or written: a tool does not write what it knows otherwise.
+    /// What the model knew about files that it had read or written: a tool refuses to write a file if its content
+    /// differs from that.
     known: BTreeMap<PathBuf, Known>,
     /// Files that other processes changed in the same lines as the calls.
     conflicts: BTreeSet<PathBuf>,
-    /// Files that other processes changed in other lines.
+    /// Files in which other processes changed other lines.
     merged: BTreeSet<PathBuf>,
 }
 
-/// What the model knew of a file without the calls that are left out; `None` if it had not looked at it.
+/// What the model would have known about a file without the calls that are left out; `None` if it had not read it.
 type Known = Option<Option<FileState>>;
 
-/// What an undo comes to.
+/// The result of an undo.
 pub(super) struct End {
     pub(super) changes: Vec<Change>,
     pub(super) conflicts: Vec<PathBuf>,
@@ -43,7 +44,7 @@ pub(super) struct End {
 }
 
 impl<'a> Files<'a> {
-    /// Before the first of `steps`.
+    /// Returns the files before the first of `steps`.
     pub(super) fn before(rehearsal: &'a Rehearsal<'a>, steps: &[FileStep]) -> io::Result<Self> {
         let mut with = States::new();
         for change in steps.iter().flat_map(|step| &step.changes) {
@@ -61,8 +62,8 @@ impl<'a> Files<'a> {
         self.with.iter().any(|(path, state)| !is_same(state, &self.without[path]))
     }
 
-    /// The file in which it makes one or made one before: `path`, which is relative to the workspace or absolute, one below it,
-    /// or a folder above.
+    /// The file in which leaving calls out makes or made a difference: `path`, relative to the workspace or absolute, a
+    /// file below it, or a folder above.
     pub(super) fn differing(&self, path: &Path) -> Option<&Path> {
         let path = path.strip_prefix(self.rehearsal.workspace).unwrap_or(path);
         let is_near = |other: &&PathBuf| other.starts_with(path) || path.starts_with(other);
@@ -80,7 +81,7 @@ impl<'a> Files<'a> {
         path != folder && path.starts_with(folder)
     }
 
-    /// A call that was made, or left out, has read or written `path`.
+    /// Records that a call, possibly one that is left out, has read or written `path`.
     pub(super) fn learn(&mut self, path: &Path, is_left_out: bool) {
         let path = path.strip_prefix(self.rehearsal.workspace).unwrap_or(path);
         let Some(without) = self.without.get(path) else { return };
@@ -89,20 +90,21 @@ impl<'a> Files<'a> {
         self.known.insert(path.to_owned(), known);
     }
 
-    /// Whether a tool would not have written `path`, since the model knew it otherwise; `None` if that cannot be told.
+    /// Whether a tool would have refused to write `path`, because its content would not have been what the model knew;
+    /// `None` if that is unknown.
     pub(super) fn is_stale(&self, path: &Path) -> Option<bool> {
         let path = path.strip_prefix(self.rehearsal.workspace).unwrap_or(path);
         let known = self.known.get(path)?.as_ref();
         Some(known.is_some_and(|known| !is_same(known, &self.without[path])))
     }
 
-    /// Remembers where leaving calls out makes a difference at this moment.
+    /// Records the files in which leaving calls out makes a difference at this moment.
     fn look(&mut self) {
         let differing = self.with.iter().filter(|(path, state)| !is_same(state, &self.without[*path]));
         self.ever.extend(differing.map(|(path, _)| path.clone()));
     }
 
-    /// What others than the session did before `step`, as far as it found it.
+    /// Folds the changes by other programs before `step`, as far as the states in `step` show them.
     pub(super) fn changed_by_others(&mut self, step: &FileStep) -> io::Result<()> {
         for Change { path, before, .. } in &step.changes {
             if !is_same(&self.with[path], before) {
@@ -130,7 +132,7 @@ impl<'a> Files<'a> {
         Ok(())
     }
 
-    /// `step` was done, and would not have been.
+    /// Folds a `step` of a call that is left out.
     pub(super) fn left_out(&mut self, step: &FileStep) {
         for change in &step.changes {
             let after = carried(change.after.clone(), &self.with[&change.path]);
@@ -139,7 +141,7 @@ impl<'a> Files<'a> {
         self.look();
     }
 
-    /// `step` would have been done as it was.
+    /// Folds a `step` that would have been the same.
     pub(super) fn same(&mut self, step: &FileStep) {
         for change in &step.changes {
             let after = carried(change.after.clone(), &self.with[&change.path]);
@@ -148,7 +150,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Changes from the workspace as it is to the files as they would have been at this moment.
+    /// Changes from the current workspace to the files as they would have been at this moment.
     pub(super) fn as_without(&self) -> Vec<Change> {
         let change = |(path, state): (&PathBuf, &Option<FileState>)| Change {
             path: path.clone(),
@@ -169,8 +171,8 @@ impl<'a> Files<'a> {
         is_folder && change.after.is_none() && self.without.iter().any(lies_below)
     }
 
-    /// What a call that was made again changed of what `shown` showed it. `changes`: from the workspace to what its view showed
-    /// at the end; `None` if that is what it showed before.
+    /// The files that a repeated call changed in its view, which began with the changes `shown`. `changes`: from the
+    /// workspace to the view at the end; `None` if the view did not change.
     pub(super) fn becomes(&mut self, shown: &[Change], changes: Option<Vec<Change>>) -> io::Result<States> {
         let Some(changes) = changes else { return Ok(States::new()) };
         let mut becomes = States::new();
@@ -182,7 +184,7 @@ impl<'a> Files<'a> {
                 becomes.insert(change.path.clone(), after);
             }
         }
-        // What was shown and is as in the workspace again.
+        // Files that were in `shown` and are as in the workspace again.
         for Change { path, .. } in shown {
             let is_named = changes.iter().any(|change| change.path == *path);
             if !is_named && !is_same(&self.without[path], &self.now[path]) {
@@ -192,7 +194,7 @@ impl<'a> Files<'a> {
         Ok(becomes)
     }
 
-    /// A file that no step has changed is as it is in the workspace.
+    /// Adds a file that no step has changed: its state is that of the workspace.
     fn know(&mut self, path: &Path, found: &Option<FileState>) {
         if !self.with.contains_key(path) {
             for states in [&mut self.now, &mut self.with, &mut self.without] {
@@ -201,7 +203,8 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// `step` was done, and `becomes` is what it would have done. Returns the file in which that is not the same.
+    /// Folds `step`, which would have had the result `becomes`. Returns a file in which the two differ, without
+    /// folding.
     pub(super) fn take(&mut self, step: &FileStep, becomes: States) -> io::Result<Option<PathBuf>> {
         let named = step.changes.iter().map(|change| change.path.clone());
         let paths: BTreeSet<PathBuf> = named.chain(becomes.keys().cloned()).collect();
@@ -226,7 +229,7 @@ impl<'a> Files<'a> {
         Ok(None)
     }
 
-    /// After the last step, with what others did since.
+    /// Returns the result after the last step, including later changes by other programs.
     pub(super) fn end(mut self) -> io::Result<End> {
         // True after a crash between writing the files and recording the fact.
         let is_done = |path: &Path| is_same(&self.now[path], &self.without[path]);
@@ -257,7 +260,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// `state` with the attributes of `before` where it names none.
+/// Returns `state`, with the attributes of `before` if it has none of its own.
 fn carried(state: Option<FileState>, before: &Option<FileState>) -> Option<FileState> {
     let known = before.as_ref().and_then(|before| before.attributes.clone());
     state.map(|state| FileState { attributes: state.attributes.clone().or(known), ..state })

@@ -1,12 +1,12 @@
 //! [`Rules`]: writes JSON Schemas as GBNF grammars, which make a malformed call impossible.
 //!
-//! GBNF is llama.cpp's notation for grammars: `name ::= "text" other-rule [a-z]*`. The ones made here leave no choice
-//! where none is needed: one space after `:` and `,` as Python writes JSON, no other free space (small models fill it
-//! with newlines forever), keys in the order of the schema, required ones first.
+//! GBNF is llama.cpp's notation for grammars: `name ::= "text" other-rule [a-z]*`. The grammars made here allow one
+//! spelling only: one space after `:` and `,` as Python writes JSON, no other free space (small models fill it with
+//! newlines forever), keys in the order of the schema, required ones first.
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 
-/// JSON of any shape, and the pieces that other rules are made of.
+/// Rules for JSON of any shape and for the parts that other rules use.
 const COMMON_RULES: &str = r#"
 value ::= object | array | string | number | "true" | "false" | "null"
 object ::= "{" (string ": " value (", " string ": " value)*)? "}"
@@ -18,28 +18,28 @@ integer ::= "-"? ("0" | [1-9] [0-9]{0,18})
 number ::= integer ("." [0-9]{1,15})? ([eE] [-+]? [0-9]{1,3})?
 "#;
 
-/// A longer `maxLength` is not imposed: each allowed character costs the grammar a rule.
+/// A larger `maxLength` is not enforced: each allowed character costs the grammar a rule.
 const MAX_COUNTED_LENGTH: u64 = 500;
-/// Schemas nested deeper than this are held to JSON only.
+/// Below this nesting depth, the grammar enforces only valid JSON.
 const MAX_SCHEMA_DEPTH: usize = 12;
 
-/// Grammars under construction: named rules, and a limit on strings that have none of their own.
+/// A grammar under construction: named rules, and a limit for strings whose schema has no `maxLength`.
 pub struct Rules {
     text: String,
     made: usize,
     longest_string: Option<u64>,
 }
 
-/// In a schema that was made here: the rule that is in its place.
+/// Keyword in schemas made by this crate: the name of the rule that replaces the schema.
 pub const RULE: &str = "x-haft-rule";
 
 impl Rules {
-    /// `longest_string`: characters that a string may have where its schema says nothing, `None` for any number.
+    /// `longest_string`: maximum characters of a string whose schema gives no limit; `None` for any number.
     pub fn new(longest_string: Option<u64>) -> Self {
         Self { text: String::new(), made: 0, longest_string }
     }
 
-    /// Adds a rule and gives its name.
+    /// Adds a rule and returns its name.
     pub fn add(&mut self, body: &str) -> String {
         let name = format!("r{}", self.made);
         self.made += 1;
@@ -60,8 +60,8 @@ impl Rules {
         }
     }
 
-    /// An expression for any text, also none, in which `sign` does not stand. There is a rule for each beginning of
-    /// the sign that the text may just have ended with.
+    /// An expression for any text, also an empty one, that does not contain `sign`. There is one rule for each prefix
+    /// of the sign that the text so far may end with.
     pub fn text_without(&mut self, sign: &str) -> String {
         let sign: Vec<char> = sign.chars().collect();
         let first = self.made;
@@ -86,8 +86,8 @@ impl Rules {
         format!("r{first}")
     }
 
-    /// An expression for every value that `schema` (JSON Schema without references) allows, or for more where
-    /// it uses words that are not understood here.
+    /// An expression for every value that `schema` (JSON Schema without references) allows. Keywords that are not
+    /// supported here are ignored, so that the expression allows more values.
     pub fn schema(&mut self, schema: &Value) -> String {
         self.nested(schema, 0)
     }
@@ -183,7 +183,7 @@ impl Rules {
     }
 }
 
-/// The entries of an object with commas between them, wherever the optional ones begin.
+/// An expression for the entries of an object, separated by commas, for each choice of the optional ones.
 fn entries(required: &[String], optional: &[String]) -> String {
     let tail = |entries: &[String]| -> String {
         entries.iter().map(|entry| format!(" (\", \" {entry})?")).collect()
@@ -198,15 +198,15 @@ fn entries(required: &[String], optional: &[String]) -> String {
     }
 }
 
-/// How long a beginning of `sign` the text ends with that ended with the first `length` of its characters, after
-/// one more `letter`.
+/// Length of the longest prefix of `sign` that a text ends with, if the text ends with the first `length` characters of
+/// `sign` followed by `letter`.
 fn longest_beginning(sign: &[char], length: usize, letter: char) -> usize {
     let text: Vec<char> = sign[..length].iter().copied().chain([letter]).collect();
     let fits = |longest: &usize| text.ends_with(&sign[..*longest]);
     (1..=text.len()).rev().find(fits).unwrap_or(0)
 }
 
-/// A character within `[…]`.
+/// Escapes a character for a character class `[…]`.
 pub(crate) fn in_class(character: char) -> String {
     match character {
         ']' | '\\' | '^' | '-' => format!("\\x{:02X}", character as u32),
@@ -230,7 +230,7 @@ pub fn literal(text: &str) -> String {
     quoted + "\""
 }
 
-/// Any one of these expressions.
+/// An expression that matches one of `choices`.
 pub fn either(choices: impl IntoIterator<Item = String>) -> String {
     let choices: Vec<String> = choices.into_iter().collect();
     match choices.as_slice() {

@@ -2,8 +2,8 @@
 use crate::{ToolCall, reply::MAX_ARGUMENTS};
 use indexmap::IndexMap;
 
-/// Puts calls together while a model streams them, for programs that read a stream of their own.
-/// [`crate::Reply`] does the same for the pieces that a [`crate::Provider`] gives.
+/// Assembles calls while a model streams them, for programs that read a stream themselves. [`crate::Reply`] does the
+/// same for the deltas of a [`crate::Provider`].
 ///
 /// ```
 /// # use haft_core::CallTracker;
@@ -21,12 +21,12 @@ pub struct CallTracker {
 }
 
 impl CallTracker {
-    /// Begins a call; one that is pending under this id continues.
+    /// Begins a call, or continues the pending call with this ID.
     pub fn start_call(&mut self, id: impl Into<String>, name: impl Into<String>) {
         self.pending.entry(id.into()).or_insert_with(|| (name.into(), String::new()));
     }
 
-    /// Adds more of the arguments: JSON text. Leaves out what belongs to no pending call.
+    /// Adds more of the arguments: JSON text. Ignored if no such call is pending.
     pub fn add_arguments(&mut self, id: &str, delta: &str) {
         if let Some((_, arguments)) = self.pending.get_mut(id)
             && arguments.len() <= MAX_ARGUMENTS
@@ -35,13 +35,13 @@ impl CallTracker {
         }
     }
 
-    /// Takes out one call; `None` if no such call is pending.
+    /// Removes and returns one call; `None` if no such call is pending.
     pub fn finish_call(&mut self, id: &str) -> Option<ToolCall> {
         let (id, (name, arguments)) = self.pending.shift_remove_entry(id)?;
         Some(ToolCall::parse(id, name, &arguments))
     }
 
-    /// Takes out all pending calls, in the order in which they began.
+    /// Removes and returns all pending calls, in the order in which they began.
     pub fn take_calls(&mut self) -> Vec<ToolCall> {
         let pending = std::mem::take(&mut self.pending).into_iter();
         pending.map(|(id, (name, arguments))| ToolCall::parse(id, name, &arguments)).collect()

@@ -1,35 +1,36 @@
-//! [`Limits`]: when the engine ends a turn that does not end by itself.
+//! [`Limits`]: limits at which the engine ends a turn.
 use crate::Budget;
 use serde::{Deserialize, Serialize};
 
-/// When a turn ends that does not end by itself.
+/// Limits of a turn, and related settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Model calls per turn; none or 0 for no limit.
     pub max_rounds: Option<u32>,
-    /// The same for a turn of a job, which no person can let continue.
+    /// The same for a turn of a job, which no user can continue.
     pub job_rounds: Option<u32>,
-    /// What happens then.
+    /// What happens when the limit on model calls is reached.
     pub on_cap: OnCap,
-    /// This many rounds with the same calls and the same results, or repetitions of the same few rounds in turn, end
-    /// the turn; if the results change, ten times as many. The model is warned after half of them.
+    /// Number of rounds with the same calls and the same results, or of repetitions of the same few rounds, that end
+    /// the turn; ten times as many if the results change. The model is warned after half of them.
     pub max_repeats: usize,
-    /// Seconds that a call may take, whichever tool it is of; 0 for no limit. Approvals do not count. Commands and tests
-    /// have limits of their own, and who waits for a person or another agent is not stopped.
+    /// Maximum seconds of a call, for all tools; 0 for no limit. Time for approvals does not count. Commands and tests
+    /// have timeouts of their own, and calls that wait for the user or another agent are not stopped.
     pub call_seconds: u64,
-    /// What counts as done.
+    /// When the agent has finished.
     pub completion: Completion,
-    /// What a turn may cost, with the agents that it delegates to.
+    /// The budget of a turn, including the agents that it delegates to.
     pub budget: Budget,
-    /// Whether what the reply claims is held against what happened: a claim that nothing shows is answered once, and
-    /// then the outcome is [`crate::Outcome::Unproven`].
+    /// Whether the claims of a reply are checked against the journal: unproven claims cause one reminder, and then the
+    /// outcome [`crate::Outcome::Unproven`].
     pub evidence: bool,
-    /// The command line that shows that the work is well, such as `make check`; if it is not set, any run of tests does.
+    /// The command line that proves the work, such as `make check`; if it is not set, any run of tests does.
     pub check: Option<String>,
-    /// Whether a turn sleeps until the vendor's limit is reset, where no model can answer and the vendor names that time.
+    /// Whether a turn sleeps until the vendor's limit is reset, if no model can answer and the vendor names the time of
+    /// the reset.
     pub waits: bool,
-    /// Maximum seconds that a turn sleeps so; 0 for never.
+    /// Maximum seconds of such a sleep; 0 for never.
     pub max_wait: u64,
 }
 
@@ -57,7 +58,7 @@ fn go_on() -> String {
     "Continue with next steps.".into()
 }
 
-/// What happens at the cap on rounds. The outcome is [`crate::Outcome::RoundLimit`] in any case.
+/// What happens when the limit on rounds is reached. The outcome is [`crate::Outcome::RoundLimit`] in any case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnCap {
@@ -79,9 +80,9 @@ pub enum Completion {
     PhraseOrIdle {
         /// E.g. "task complete".
         phrase: String,
-        /// Replies without calls, in a row.
+        /// Number of consecutive replies without calls.
         idle_rounds: u32,
-        /// What the model reads after such a reply, if it is asked once more.
+        /// The text for the model after such a reply, if it is asked again.
         #[serde(default = "go_on")]
         go_on: String,
     },

@@ -1,14 +1,14 @@
-//! `Loops`: finds rounds that bring nothing new: the same calls with the same results, alone or in turn with a few
+//! `Loops`: finds repeated rounds: the same calls with the same results, consecutively or alternating with a few
 //! others.
 use crate::{ToolCall, ToolResult, edit_notes, tool::notes::output_below_title};
 use serde_json::Value;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Periods in which a loop is looked for: the same round, two alternating ones, three in turn.
+/// The lengths of detected loops, in rounds: one repeated round, two or three alternating ones.
 const LOOP_PERIODS: std::ops::RangeInclusive<usize> = 1..=3;
 
-/// This many rounds with changing results count as one with the same results: a model that waits for something may ask
-/// again and again, and one that asks for the time forever is stopped, too.
+/// This many repetitions with changing results count as one repetition with the same results: a model that waits for
+/// something may poll, but a model that polls forever is stopped, too.
 const CHANGING_ROUNDS: usize = 10;
 
 /// The rounds of a turn, one number for the calls of each and one for their results.
@@ -18,19 +18,19 @@ pub(super) struct Loops(Vec<Round>);
 #[derive(Clone, Copy, Debug)]
 struct Round {
     calls: u64,
-    /// None while they run.
+    /// `None` while the calls run.
     results: Option<u64>,
 }
 
 impl Loops {
-    /// A reply makes these calls.
+    /// Adds a round with these calls of a reply.
     pub(super) fn called<'a>(&mut self, calls: impl Iterator<Item = &'a ToolCall>) {
         let mut hasher = DefaultHasher::new();
         calls.for_each(|call| spelled_alike(call).hash(&mut hasher));
         self.0.push(Round { calls: hasher.finish(), results: None });
     }
 
-    /// The calls of the last reply came to this, in their order.
+    /// Sets the results of the last round, in the order of its calls.
     pub(super) fn answered<'a>(&mut self, results: impl Iterator<Item = &'a ToolResult>) {
         let rounds = self.0.len();
         let Some(last) = self.0.last_mut().filter(|last| last.results.is_none()) else { return };
@@ -41,7 +41,7 @@ impl Loops {
             (essence(&result.content), result.is_ok(), images).hash(&mut hasher);
         }
         if waits == Some(true) {
-            // A round that does nothing but wait is like no other one.
+            // A round that only waits for a background task equals no other round.
             (last.calls, rounds).hash(&mut hasher);
             last.calls = hasher.finish();
         }
@@ -52,7 +52,7 @@ impl Loops {
         self.0.clear();
     }
 
-    /// How often the last round was made, alone or in turn with a few others: 1 for the first time.
+    /// How often the last round was repeated, consecutively or alternating with a few others: 1 for the first time.
     pub(super) fn repeats(&self) -> usize {
         let same = self.longest(|later, earlier| {
             later.calls == earlier.calls && later.results.is_none_or(|own| earlier.results == Some(own))
@@ -71,10 +71,10 @@ impl Loops {
     }
 }
 
-/// Names that models have for the tool that runs a command.
+/// Names that models use for the tool that runs a command.
 const COMMAND_TOOLS: [&str; 6] = ["bash", "exec", "run_command", "run_shell_command", "shell", "terminal"];
 
-/// A call in one spelling. A different description or time limit of a command does not make a different call.
+/// Normalizes a call for comparison. A different description or timeout of a command does not make a different call.
 fn spelled_alike(call: &ToolCall) -> (String, String) {
     let name = call.name.to_lowercase();
     let Value::Object(arguments) = &call.arguments else { return (name, call.arguments.to_string()) };
@@ -99,7 +99,8 @@ pub fn warning(repeats: usize) -> String {
     format!("\n{WARNING}{repeats} times in a row; do something else, or answer]")
 }
 
-/// What counts of a result: a title may be the words of the call, and a warning has a number.
+/// Returns the part of a result that is compared. A title may repeat the call's description, and a warning contains a
+/// number.
 fn essence(content: &str) -> String {
     let output = output_below_title(content);
     let content = output.as_deref().unwrap_or(content);

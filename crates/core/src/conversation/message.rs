@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 
-/// Names one tool call: chosen by the model or made by [`crate::Reply`], unique within a reply, never empty.
+/// The ID of a tool call: chosen by the model or made by [`crate::Reply`], unique within a reply, never empty.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CallId(pub String);
@@ -19,14 +19,14 @@ impl fmt::Display for CallId {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Message {
-    /// What a person (or a finished job) said.
+    /// A prompt of the user, or the report of a finished background task.
     User {
         /// Text and images; never a tool call.
         parts: Vec<Part>,
     },
-    /// What the model said, tool calls included.
+    /// A reply of the model, including its tool calls.
     Assistant {
-        /// In the order in which they were said.
+        /// The parts, in the order of the reply.
         parts: Vec<Part>,
     },
     /// The answer to one tool call of the assistant message before it.
@@ -49,17 +49,17 @@ pub enum Part {
         /// Never empty in a recorded reply.
         text: String,
     },
-    /// What the model thought before it spoke. Some vendors want it back, word for word.
+    /// The model's thinking before its text. Some vendors require it back unchanged.
     Thinking {
-        /// May be empty where the vendor keeps the text to itself and only gives a signature.
+        /// Empty if the vendor hides the text and sends only a signature.
         text: String,
-        /// The vendor's proof that the text is its own (Anthropic), echoed as it came.
+        /// The vendor's signature of the text (Anthropic), sent back unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
     },
     /// A picture.
     Image(Image),
-    /// A PDF. Models that take none read its text.
+    /// A PDF. Models without support for documents read its text.
     Document(Document),
     /// A request to run a tool.
     ToolCall(ToolCall),
@@ -98,8 +98,8 @@ pub struct Document {
     pub pages: usize,
     /// Base64 with padding, without a `data:` prefix.
     pub data: String,
-    /// What a model reads that takes no documents: the text of its pages, marked as that of a file. Empty if it has none, as a
-    /// scan.
+    /// The text of its pages, marked as the content of a file, for models without support for documents. Empty if the
+    /// document has no text, like a scan.
     pub text: String,
 }
 
@@ -129,7 +129,7 @@ impl Message {
     }
 }
 
-/// A picture, ready for a wire.
+/// A picture, encoded for a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Image {
     /// Media type: `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
@@ -141,13 +141,13 @@ pub struct Image {
 /// A request by the model to run one tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// Answers name it.
+    /// ID of the call; its result names it.
     pub id: CallId,
     /// Name of the tool as the model wrote it, which may be an alias.
     pub name: String,
     /// A JSON object. If `problem` is set, the raw text as a JSON string.
     pub arguments: Value,
-    /// Why this call cannot be run as it came: cut off, not JSON, too large. The model reads it.
+    /// Why this call cannot be run: cut off, not JSON, too large. The model reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
@@ -159,8 +159,8 @@ impl ToolCall {
     }
 }
 
-/// Returns the arguments of a call in one line, for people: the first text among them, the number of items of the first
-/// list, otherwise each with its value.
+/// Returns the arguments of a call in one line, for the user: the first text among them, or the number of items of the
+/// first list, or each argument with its value.
 pub fn arguments_in_brief(arguments: &Value) -> String {
     let all = || arguments.as_object().into_iter().flatten();
     let text = all().find_map(|(_, value)| value.as_str()).map(str::to_owned);
@@ -195,7 +195,7 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
-/// Why the model stopped talking.
+/// Why a reply ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
@@ -211,7 +211,7 @@ pub enum StopReason {
     Endless,
     /// The model or its vendor declined.
     Refusal,
-    /// A person interrupted it.
+    /// The user interrupted it.
     Interrupted,
 }
 
@@ -221,7 +221,8 @@ impl StopReason {
         matches!(self, Self::Length | Self::Repeating | Self::Endless | Self::Interrupted)
     }
 
-    /// Returns whether it was ended because it would not end by itself. Asked once more, the model would do the same.
+    /// Returns whether the reply was ended because it would not end by itself. The same request would give the same
+    /// result.
     pub fn is_endless(self) -> bool {
         matches!(self, Self::Repeating | Self::Endless)
     }

@@ -1,14 +1,14 @@
-//! [`media_type`] and [`from_base64`]: say which bytes are pictures that a model can be shown.
+//! [`media_type`] and [`from_base64`]: recognize pictures that models accept.
 use super::message::Image;
 use base64::{Engine, prelude::BASE64_STANDARD};
 
-/// The largest picture that every vendor takes, in bytes.
+/// Maximum bytes of a picture that every vendor accepts.
 pub const LARGEST: u64 = 5 * 1024 * 1024;
 
 /// Why data that was sent as a picture cannot be shown to a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unusable {
-    /// It holds letters that base64 has not, or its padding is missing.
+    /// It contains characters that are not base64, or its padding is missing.
     #[error("its data is not base64 with padding")]
     NotBase64,
     /// The data does not begin like a picture in a format that models accept.
@@ -16,8 +16,8 @@ pub enum Unusable {
     NotAPicture,
 }
 
-/// Returns the media type that the first bytes of a file show (PNG 5.2, JFIF, GIF89a, RFC 9649), whatever its name is;
-/// `None` if it is no such picture.
+/// Returns the media type of a picture by its first bytes (PNG 5.2, JFIF, GIF89a, RFC 9649); `None` if it is not a
+/// picture in one of these formats.
 pub fn media_type(content: &[u8]) -> Option<&'static str> {
     match content {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
@@ -28,8 +28,8 @@ pub fn media_type(content: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Returns the picture whose bytes are `data` in base64. Its media type is what the bytes show, not what a client declared:
-/// a vendor refuses the whole conversation for one picture that it cannot read.
+/// Returns the picture whose bytes are `data` in base64. Its media type is determined from the bytes and not from what
+/// the client declared, because a vendor rejects the whole conversation if it cannot decode a picture.
 ///
 /// # Errors
 ///

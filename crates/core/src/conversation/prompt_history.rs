@@ -1,33 +1,32 @@
-//! [`PromptHistory`]: the messages that the model reads, with what was evicted from them, and how many tokens they
-//! take.
+//! [`PromptHistory`]: the messages that the model reads after evictions and summaries, and how many tokens they take.
 use crate::{Clip, Evicted, Keep, Message, Part, Usage, text_of, tokens};
 use std::sync::Arc;
 
-/// A server that counts less than this part of the estimate has not counted. Less than the whole is no wonder: a server
-/// may describe tools in fewer tokens than their definitions.
+/// A server's count is not credible below this fraction of the estimate. A count somewhat below the estimate is normal:
+/// a server may describe tools in fewer tokens than their definitions.
 const MIN_CREDIBLE_RATIO: f64 = 0.1;
-/// No tokenizer makes more tokens of a text than this, for one that is estimated.
+/// Maximum number of tokens that a tokenizer makes for each estimated token.
 const MAX_TOKEN_RATIO: f64 = 4.0;
 
-/// The beginning of a summary, up to the number of replies that it stands for.
+/// The beginning of a summary, up to the number of replies that it replaces.
 const SUMMARY_HEADING: &str = "[The conversation so far in a summary, in place of ";
 
-/// The messages, and what is known of their size.
+/// The messages, and data about their size.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PromptHistory {
     messages: Vec<Arc<Message>>,
     /// The sum of the estimates of `messages`.
     estimated: u64,
     measured: Option<Measured>,
-    /// The first prompt, and the last one with its place; without a place if a summary has replaced it.
+    /// The first prompt, and the last prompt with its index; without an index if a summary has replaced it.
     first: Option<Arc<Message>>,
     last: Option<(Arc<Message>, Option<usize>)>,
-    /// Replies that summaries stand for.
+    /// Number of replies that summaries have replaced.
     replies_left_out: usize,
     is_compacted: bool,
 }
 
-/// What a server once counted, beside what was estimated then.
+/// A server's token count, and the estimate for the same messages.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     tokens: u64,
@@ -49,14 +48,15 @@ impl PromptHistory {
         self.messages.push(Arc::new(message));
     }
 
-    /// The last message is a prompt of a person.
+    /// Pins the last message, which is a prompt of the user.
     pub(crate) fn pin(&mut self) {
         let Some(prompt) = self.messages.last() else { return };
         self.first.get_or_insert_with(|| prompt.clone());
         self.last = Some((prompt.clone(), Some(self.messages.len() - 1)));
     }
 
-    /// Adds to the last message if it is a prompt, so that it is pinned with it; otherwise it is a message of its own.
+    /// Adds `part` to the last message if that is a prompt, so that both are pinned; otherwise adds it as a message of
+    /// its own.
     pub(crate) fn add_to_prompt(&mut self, part: Part) {
         let last = self.messages.pop();
         if self.first.as_ref().zip(last.as_ref()).is_some_and(|(first, last)| Arc::ptr_eq(first, last)) {
@@ -77,8 +77,8 @@ impl PromptHistory {
         self.pin();
     }
 
-    /// What the server counted up to the last message, itself included. If it counts less than before although nothing
-    /// gave way, it has left out what it knew already.
+    /// Records the server's count up to and including the last message. If it is lower than before although nothing was
+    /// evicted, the server left out cached tokens.
     pub(crate) fn measure(&mut self, usage: Usage) {
         let read = usage.input + usage.cache_read + usage.cache_write;
         let now = Measured { tokens: read + usage.output, estimated: self.estimated };
@@ -88,7 +88,7 @@ impl PromptHistory {
         }
     }
 
-    /// How many tokens the server counts for one that is estimated, at least one.
+    /// The ratio of tokens counted by the server to estimated tokens, at least 1.
     pub(crate) fn scale(&self, fixed: u64) -> f64 {
         self.counted(fixed).map_or(1.0, |(_, scale)| scale.clamp(1.0, MAX_TOKEN_RATIO))
     }
@@ -101,7 +101,7 @@ impl PromptHistory {
         (tokens as f64 + since * self.scale(fixed)).max(0.0).ceil() as u64
     }
 
-    /// The last count that can be believed, and what it makes of the estimate.
+    /// The last credible count, and its ratio to the estimate.
     fn counted(&self, fixed: u64) -> Option<(Measured, f64)> {
         let measured = self.measured?;
         let scale = measured.tokens as f64 / (fixed + measured.estimated).max(1) as f64;
@@ -119,11 +119,11 @@ impl PromptHistory {
         }
     }
 
-    /// The first prompt, `summary` and the last prompt become one message of the person, and the last `kept` messages
-    /// follow: so no two messages of one side stand side by side, which some models cannot read.
+    /// The first prompt, `summary` and the last prompt become one user message, and the last `kept` messages follow.
+    /// Thus no two messages of the same role are adjacent, which some models reject.
     pub(crate) fn compact(&mut self, summary: &str, kept: usize, pinned_bytes: usize) {
         let mut start = self.messages.len().saturating_sub(kept);
-        // If a damaged line is left out, the places are others: a result never stands without its call.
+        // A damaged line that was left out shifts the indices: never keep a result without its call.
         while self.messages.get(start).is_some_and(|message| matches!(**message, Message::Tool { .. })) {
             start += 1;
         }
@@ -162,7 +162,7 @@ impl PromptHistory {
 /// The text of a prompt and of its documents, and its pictures.
 fn pinned(message: &Arc<Message>, bytes: usize) -> Vec<Part> {
     let Message::User { parts } = &**message else { return Vec::new() };
-    // A whole document could fill the window for good.
+    // A complete document could fill the window permanently.
     let read = message.without_documents();
     let parts = match &read {
         Some(Message::User { parts }) => parts,
@@ -173,7 +173,7 @@ fn pinned(message: &Arc<Message>, bytes: usize) -> Vec<Part> {
     std::iter::once(Part::text(text)).chain(pictures).collect()
 }
 
-/// How many replies of the model the summary in this text stands for, if there is one.
+/// Number of replies that the summary in this text replaces, if there is one.
 pub fn replies_left_out(text: &str) -> Option<usize> {
     let (_, rest) = text.split_once(SUMMARY_HEADING)?;
     rest.split(' ').next()?.parse().ok()

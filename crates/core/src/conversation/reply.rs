@@ -1,21 +1,22 @@
-//! [`Reply`]: folds the deltas of a model into one reply, and says what a person sees of each.
+//! [`Reply`]: folds the deltas of a model into one reply, and returns the live updates of each delta.
 use crate::{CallId, Delta, Part, StopReason, ToolCall, Update, Usage};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 
-/// A server that sends more text than this in one reply has lost its way (8 MB, the bar of our fault table).
+/// Maximum bytes of text in one reply (8 MB, from our fault table). A longer reply is cut off as faulty.
 pub const MAX_TEXT: usize = 8 << 20;
-/// A reply with more than this in all, calls included, has lost its way, too.
+/// Maximum bytes of one reply, calls included. A longer reply is cut off as faulty.
 pub const MAX_REPLY: usize = 32 << 20;
-/// What a call counts beside its name and its arguments: what it takes in memory.
+/// Bytes that a call counts in addition to its name and its arguments: its size in memory.
 const CALL_BYTES: usize = 256;
-/// Arguments beyond this are not kept; an error asks the model to write in parts.
+/// Maximum bytes of a call's arguments. Longer arguments are not kept; an error asks the model to write in parts.
 pub const MAX_ARGUMENTS: usize = 8 << 20;
 /// Maximum bytes of unreadable arguments that are kept, for the model and the log.
 const MAX_UNREADABLE_BYTES: usize = 2_000;
-/// Why a call is not run whose reply has [`StopReason::Refusal`].
+/// The problem of calls in a reply that ended with [`StopReason::Refusal`].
 const REFUSED: &str = "the provider's content policy ended the reply, so its calls are not run";
-/// Nesting beyond this is refused by `serde_json` too; named here because the message says it.
+/// Maximum nesting of arguments. `serde_json` has the same limit; it is defined here because the error message names
+/// it.
 const MAX_DEPTH: usize = 128;
 
 /// A reply under construction. Tracks tool calls while their arguments stream in.
@@ -26,7 +27,7 @@ pub struct Reply {
     /// Bytes of all calls, including those that were not kept.
     call_bytes: usize,
     calls: BTreeMap<usize, OpenCall>,
-    /// Under these the calls are shown while they stream.
+    /// The IDs under which the calls are shown while they stream.
     shown: HashSet<CallId>,
     usage: Usage,
     stop: Option<StopReason>,
@@ -39,14 +40,14 @@ struct OpenCall {
     json: String,
     too_large: bool,
     problem: Option<String>,
-    /// The id under which it is shown.
+    /// The ID under which the call is shown.
     shown: CallId,
     end: ObjectEnd,
     has_ended: bool,
 }
 
 impl Reply {
-    /// Adds one more delta, and returns what a person sees of it.
+    /// Adds a delta, and returns its live updates.
     pub fn push(&mut self, delta: Delta) -> Vec<Update> {
         match delta {
             Delta::Text(text) => return self.say(text).into_iter().collect(),
@@ -71,19 +72,19 @@ impl Reply {
         Vec::new()
     }
 
-    /// The reply has ended, and with it its calls. Calls in a reply that was aborted are discarded.
+    /// Ends the reply and its calls. Discards the calls if the reply was aborted.
     fn end(&mut self, stop: StopReason) -> Vec<Update> {
         self.stop = Some(stop);
         let open = self.calls.values_mut().filter(|call| !call.has_ended && !stop.is_endless());
         open.map(OpenCall::end).collect()
     }
 
-    /// Returns the tokens, as far as the provider reported them.
+    /// Returns the tokens that the provider has reported.
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// Returns why it ended; [`StopReason::EndTurn`] where the provider did not say.
+    /// Returns why the reply ended; [`StopReason::EndTurn`] if the provider gave no reason.
     pub fn stop(&self) -> StopReason {
         self.stop.unwrap_or(StopReason::EndTurn)
     }
@@ -93,8 +94,8 @@ impl Reply {
         self.said.is_empty() && self.calls.is_empty()
     }
 
-    /// Returns whether it ended with nothing for a person: neither words nor a call, though there may be thoughts. A reply
-    /// that was refused or cut off says so by itself.
+    /// Returns whether the reply ended without text and calls; it may have thoughts. A reply that was refused or cut
+    /// off does not count: its stop reason explains it.
     pub fn is_no_answer(&self) -> bool {
         let is_a_word = |part: &Part| matches!(part, Part::Text { text } if !text.trim().is_empty());
         let says_why = !self.is_empty() && (self.stop().is_cut_off() || self.stop() == StopReason::Refusal);
@@ -106,13 +107,13 @@ impl Reply {
         self.said_bytes > MAX_TEXT || self.said_bytes + self.call_bytes > MAX_REPLY
     }
 
-    /// Returns whether a call of it is larger than a call may be: an error for the model can say so.
+    /// Returns whether a call of the reply is too large, so that an error can tell the model so.
     pub fn has_large_call(&self) -> bool {
         self.calls.values().any(|open| open.too_large)
     }
 
-    /// Returns the whole reply: what was said, then the calls in the order of their indices.
-    /// Each call has an id of its own, and arguments that are an object or a `problem` that says why not.
+    /// Returns the complete reply: text and thoughts, then the calls in the order of their indices. Each call has a
+    /// unique ID, and either an object as arguments or a `problem`.
     pub fn into_parts(self) -> Vec<Part> {
         let stop = self.stop();
         let mut ids = HashSet::new();
@@ -125,7 +126,7 @@ impl Reply {
         self.said.into_iter().chain(calls).collect()
     }
 
-    /// Returns what is left of a reply that was cut off: half a call is no call.
+    /// Returns the parts of a reply that was cut off, without its calls, which may be incomplete.
     pub fn into_spoken_parts(self) -> Vec<Part> {
         self.said
     }
@@ -161,8 +162,8 @@ impl Reply {
         }
     }
 
-    /// A second start at the same index completes the first one: some servers repeat the name in each piece, or send it
-    /// in pieces, of which each start has all so far.
+    /// Starts a call. A second start at the same index completes the first one: some servers repeat the name in each
+    /// piece, or send growing prefixes of it.
     fn start_call(&mut self, index: usize, id: CallId, name: String) -> Option<Update> {
         self.call_bytes += CALL_BYTES + id.0.len() + name.len();
         if let Some(open) = self.calls.get_mut(&index) {
@@ -219,7 +220,7 @@ impl OpenCall {
     }
 }
 
-/// Finds where a JSON object ends that comes in pieces.
+/// Finds the end of a JSON object that arrives in pieces.
 #[derive(Debug, Default)]
 struct ObjectEnd {
     depth: usize,
@@ -250,7 +251,7 @@ impl ObjectEnd {
     }
 }
 
-/// The provider's id if it is good, otherwise one made from the call's place in the reply.
+/// Returns the provider's ID if it is valid and unique, otherwise an ID made from the call's place in the reply.
 fn unique(id: CallId, place: usize, taken: &HashSet<CallId>) -> CallId {
     if !id.0.trim().is_empty() && !taken.contains(&id) {
         return id;
@@ -278,15 +279,15 @@ fn made(id: CallId, name: String, json: &str, read: Result<Value, String>) -> To
 }
 
 impl ToolCall {
-    /// Reads the arguments from JSON text. If that is no object, the call has a `problem`, and what it is run by
-    /// answers with it.
+    /// Parses the arguments from JSON text. If they are not an object, the call gets a `problem`, which becomes its
+    /// result.
     pub fn parse(id: impl Into<String>, name: impl Into<String>, arguments: &str) -> Self {
         let read = read_arguments(arguments, arguments.len() > MAX_ARGUMENTS, false);
         made(CallId(id.into()), name.into(), arguments, read)
     }
 }
 
-/// A JSON object, or why it is invalid. No arguments at all are an empty object.
+/// Parses the arguments as a JSON object; an error says why they are invalid. Empty text is an empty object.
 fn read_arguments(json: &str, too_large: bool, cut_off: bool) -> Result<Value, String> {
     if too_large {
         return Err(format!(
@@ -319,7 +320,7 @@ fn read_arguments(json: &str, too_large: bool, cut_off: bool) -> Result<Value, S
     }
 }
 
-/// What a model calls this kind of value.
+/// The name of this kind of value in messages for the model.
 pub(crate) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

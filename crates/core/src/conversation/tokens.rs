@@ -1,14 +1,14 @@
-//! Estimates how many tokens messages, tools and results take in a request.
+//! [`of_message`], [`of_tools`] and [`of_text`]: estimate how many tokens messages, tools and texts take in a request.
 use crate::{Clip, Keep, Message, Part, ToolResult, ToolSpec, clip};
 
-/// What a message costs beyond its texts: its role and the marks around it.
+/// Tokens of a message beyond its texts: its role and delimiters.
 const MESSAGE_TOKENS: u64 = 6;
-/// What a tool's definition takes in a request beside its texts.
+/// Tokens of a tool's definition in a request beyond its texts.
 const TOOL_TOKENS: u64 = 12;
-/// A picture of a thousand pixels square (docs.anthropic.com, "Vision", 2025-10: width × height / 750). A page of a document
-/// is its text and such a picture (docs.anthropic.com, "PDF support", 2025-12).
+/// Tokens of a picture of 1000 by 1000 pixels (docs.anthropic.com, "Vision", 2025-10: width × height / 750). A page of
+/// a document counts as its text and such a picture (docs.anthropic.com, "PDF support", 2025-12).
 const IMAGE_TOKENS: u64 = 1_400;
-/// The line that says how much is left out of a text.
+/// Tokens of the line that says how much is left out of a text.
 const OMISSION_TOKENS: u64 = 20;
 
 /// About how many tokens a message takes in a request.
@@ -32,8 +32,8 @@ pub fn of_tools(specs: &[ToolSpec]) -> u64 {
     specs.iter().map(of_one).sum()
 }
 
-/// `text`, or its ends with a line between them, so that it takes at most about `tokens`. `hint` says how to see the
-/// rest.
+/// Shortens `text` to about `tokens` tokens: keeps its beginning and its end with a line between them. `hint` says how
+/// to see the rest.
 pub fn fit(text: &str, tokens: u64, hint: &str) -> String {
     let mut bytes = usize::try_from(tokens.saturating_mul(4)).unwrap_or(usize::MAX);
     loop {

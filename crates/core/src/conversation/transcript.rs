@@ -20,7 +20,7 @@ pub struct Transcript {
     is_planning: bool,
     goal: Option<OpenGoal>,
     setup: Option<SessionSetup>,
-    /// The background tasks that it began.
+    /// The background tasks that the conversation began.
     tasks: Vec<TaskId>,
     turn: Turn,
     phase: Phase,
@@ -32,18 +32,18 @@ struct OpenCall {
     result: Option<ToolResult>,
 }
 
-/// What is counted from a prompt to the end of the turn.
+/// State and counters from a prompt to the end of the turn.
 #[derive(Clone, Debug, Default)]
 struct Turn {
     rounds: u32,
     idle_rounds: u32,
     usage: Usage,
     refused: bool,
-    /// Whether its claims were held against what happened.
+    /// Whether a reminder was recorded that the journal does not show the model's claims.
     is_reminded: bool,
     /// How often the model was asked again for an answer that matches the schema.
     rejections: u32,
-    /// The turn is a single call that a person made.
+    /// The turn is a single call that the user made.
     called: bool,
     /// The check of the goal runs, or has just ended.
     is_check: bool,
@@ -56,7 +56,7 @@ struct Turn {
 }
 
 impl Turn {
-    /// Whether what ran last is no call of a reply.
+    /// Whether the last call came from Haft (a check or an attempt) and not from a reply.
     fn is_without_reply(&self) -> bool {
         self.called || self.is_check || self.is_attempt
     }
@@ -97,7 +97,7 @@ impl Transcript {
         transcript
     }
 
-    /// Takes in one more fact.
+    /// Folds one more fact.
     pub fn apply(&mut self, fact: &Fact) {
         match fact {
             Fact::Prompted { parts, channel } => self.prompted(parts, channel),
@@ -159,7 +159,7 @@ impl Transcript {
         }
     }
 
-    /// A task that a rewind took back is no part of the conversation.
+    /// Adds the result of a background task, unless a rewind undid the task.
     fn task_ended(&mut self, task: &TaskId, result: &ToolResult) {
         if self.tasks.contains(task) {
             self.user(vec![Part::text(job_report(task, result))]);
@@ -187,7 +187,7 @@ impl Transcript {
         };
     }
 
-    /// What the model is told of what a person did beside the conversation.
+    /// Tells the model about actions of the user outside of the conversation.
     fn done_by_a_person(&mut self, fact: &Fact) {
         self.between_turns(|| match fact {
             Fact::RootAdded { root } => format!("{ROOT_ADDED_TEXT} `{}`.", root.display()),
@@ -206,21 +206,22 @@ impl Transcript {
         self.turn.is_reminded = true;
     }
 
-    /// Tells the model something between two turns. A turn that was cut off continues with what it knew.
+    /// Tells the model something between two turns. A turn that was interrupted keeps its state.
     fn between_turns(&mut self, text: impl FnOnce() -> String) {
         if self.phase == Phase::Idle {
             self.history.push(Message::User { parts: vec![Part::text(text())] });
         }
     }
 
-    /// Adds a reminder. The turn still counts as idle, since the person has sent nothing new.
+    /// Adds a reminder. The turn still counts as idle, since the user has sent nothing.
     fn nudged(&mut self, text: &str) {
         self.close_calls();
         self.history.push(Message::User { parts: vec![Part::text(text)] });
         self.phase = Phase::Model;
     }
 
-    /// Tells the model of an undo that left the conversation as it was, since what it knows of these files is out of date.
+    /// Tells the model about an undo that left the conversation unchanged, since what the model knows about these files
+    /// is out of date.
     fn undone(&mut self, fact: &Fact) {
         let Fact::Rewound { calls, changes, conflicts, .. } = fact else { return };
         let paths = changes.iter().map(|change| &change.path).filter(|path| !conflicts.contains(*path));
@@ -230,7 +231,7 @@ impl Transcript {
         }
     }
 
-    /// A goal was set, looked at or reached.
+    /// Folds the facts about a goal: set, checked, missed or reached.
     fn pursued(&mut self, fact: &Fact) {
         OpenGoal::apply(&mut self.goal, fact);
         match fact {
@@ -240,7 +241,7 @@ impl Transcript {
         }
     }
 
-    /// A plan is wanted, or was answered.
+    /// Folds the facts about plan mode and the answer to a plan.
     fn planned(&mut self, fact: &Fact) {
         match fact {
             Fact::Planning { is_on, text } => {
@@ -255,7 +256,7 @@ impl Transcript {
         }
     }
 
-    /// What the last reply must be, or that one was not.
+    /// Folds the facts about the schema of the last reply.
     fn wanted_answer(&mut self, fact: &Fact) {
         match fact {
             Fact::AnswerSchema { schema } => {
@@ -273,23 +274,23 @@ impl Transcript {
         }
     }
 
-    /// What the model reads. Each is shared, so taking them along costs nothing.
+    /// The messages that the model reads. They are shared, so cloning them is cheap.
     pub fn messages(&self) -> &[Arc<Message>] {
         self.history.messages()
     }
 
-    /// About how many tokens a request takes, `fixed` of them before the first message: as many as the server counted
-    /// the last time, and an estimate of what came since; without its word an estimate of all.
+    /// Estimated tokens of a request, `fixed` of them before the first message: the server's count of the last request
+    /// plus an estimate of the messages since, or an estimate of all messages if the server gave no count.
     pub fn size(&self, fixed: u64) -> u64 {
         self.history.size(fixed)
     }
 
-    /// How many tokens the server counts for one that is estimated.
+    /// The ratio of tokens counted by the server to estimated tokens.
     pub fn scale(&self, fixed: u64) -> f64 {
         self.history.scale(fixed)
     }
 
-    /// Whether it was summarized and the model has not spoken since.
+    /// Whether the conversation was summarized and the model has not replied since.
     pub fn is_compacted(&self) -> bool {
         self.history.is_compacted()
     }
@@ -309,12 +310,12 @@ impl Transcript {
         self.open.iter().filter(|open| open.result.is_none()).map(|open| open.call.clone()).collect()
     }
 
-    /// Where the last prompt was spoken.
+    /// The channel of the last prompt.
     pub fn channel(&self) -> Option<&Channel> {
         self.channel.as_ref()
     }
 
-    /// Whether this turn has a reminder that nothing shows what the model claims.
+    /// Whether this turn has a reminder that the journal does not show the model's claims.
     pub fn is_reminded(&self) -> bool {
         self.turn.is_reminded
     }
@@ -324,17 +325,17 @@ impl Transcript {
         self.answer.as_ref().filter(|_| !self.turn.called)
     }
 
-    /// What the session works towards.
+    /// The goal of the session.
     pub fn goal(&self) -> Option<&OpenGoal> {
         self.goal.as_ref()
     }
 
-    /// Whether the check of the goal runs, or has ended and was not looked at yet.
+    /// Whether the check of the goal runs, or has ended and was not evaluated yet.
     pub fn is_checking(&self) -> bool {
         self.turn.is_check
     }
 
-    /// Whether other attempts at the goal run, or have ended and what came of them was not looked at yet.
+    /// Whether other attempts at the goal run, or have ended and were not evaluated yet.
     pub fn is_attempting(&self) -> bool {
         self.turn.is_attempt
     }
@@ -344,7 +345,7 @@ impl Transcript {
         self.turn.has_attempted
     }
 
-    /// Whether the turn is a call in place of the model, and nothing more.
+    /// Whether the turn consists of a call in place of the model.
     pub fn is_call(&self) -> bool {
         self.turn.called
     }
@@ -364,7 +365,7 @@ impl Transcript {
         }
     }
 
-    /// How often the model was asked in this turn for an answer that matches the schema, its first one left out.
+    /// How often the model was asked again in this turn for an answer that matches the schema.
     pub fn rejections(&self) -> u32 {
         self.turn.rejections
     }
@@ -379,23 +380,23 @@ impl Transcript {
         self.turn.usage
     }
 
-    /// The agent and the model that the conversation was had with last; `None` before the first entry.
+    /// The agent and the model of the last turn; `None` before the first entry.
     pub fn setup(&self) -> Option<&SessionSetup> {
         self.setup.as_ref()
     }
 
-    /// Which model this turn asks, and which ones failed in it.
+    /// The model that this turn asks, and the models that failed in it.
     pub fn models(&self) -> &TurnModels {
         &self.turn.models
     }
 
-    /// How often the calls of the last reply were made and brought the same, alone or in turn with a few others: 1 for
-    /// the first time.
+    /// How often the calls of the last reply were made with the same results, consecutively or alternating with a few
+    /// others: 1 for the first time.
     pub fn repeats(&self) -> usize {
         self.turn.loops.repeats()
     }
 
-    /// Depends on nothing but the recorded facts, so a session can be taken up anywhere.
+    /// Returns what the agent does next. Depends only on the recorded facts, so a session can be resumed at any entry.
     pub fn next_step(&self, limits: &Limits) -> Step {
         match self.phase {
             Phase::Idle => Step::Stop(Outcome::Finished),
@@ -438,7 +439,8 @@ impl Transcript {
         }
     }
 
-    /// What a person says in the middle of a turn steers it: the turn continues, its loops are forgotten.
+    /// Adds a prompt. In the middle of a turn, it steers the turn: the turn continues, and the counters of repeated
+    /// calls are reset.
     fn user(&mut self, parts: Vec<Part>) {
         self.close_calls();
         self.history.push(Message::User { parts });
@@ -519,14 +521,14 @@ impl Transcript {
         }
     }
 
-    /// Files the results in call order, whatever order they ended in.
+    /// Adds the results in call order, independent of the order in which the calls ended.
     fn close_calls(&mut self) {
         self.places.clear();
         if self.turn.is_check {
             return self.open.clear();
         }
         if self.turn.is_attempt {
-            // What an attempt was not allowed is its own affair.
+            // A refusal within an attempt does not count for this turn.
             self.turn.refused = false;
             let results = self.open.drain(..).filter_map(|open| open.result).filter(ToolResult::is_ok);
             let texts = results.map(|result| Message::User { parts: vec![Part::text(result.content)] });
@@ -549,15 +551,15 @@ impl Transcript {
     }
 }
 
-/// What the model reads of a folder that the user added; its path follows.
+/// Tells the model that the user added a folder; the folder's path follows.
 const ROOT_ADDED_TEXT: &str = "The user added a folder to the workspace. Read, search and change its files as those of the \
                                workspace, by their absolute paths; commands can read it, and not change it:";
 
-/// What the model reads once a session has an outbox.
+/// Tells the model that the session has an outbox.
 const OUTBOX_TEXT: &str = "No person can be asked in this session. What cannot be taken back (a push, a request, a message, \
                            a tool of another server) is queued for the user and not done; go on without it.";
 
-/// What the model reads of an undo that left the conversation as it was; the files follow.
+/// Tells the model about an undo that left the conversation unchanged; the files follow.
 const UNDONE_TEXT: &str = "The user undid some of your calls and kept the others. Files that changed with that, which you \
                            should read again before you rely on them:";
 

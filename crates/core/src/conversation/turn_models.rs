@@ -1,11 +1,12 @@
-//! [`TurnModels`]: folds which model a turn asks, which ones failed in it, and until when it waits for one.
+//! [`TurnModels`]: the model that a turn asks, the models that failed in it, and the end of its wait for a model.
+//! Folded from facts.
 use crate::{Fact, ModelFault, Price};
 use std::mem;
 
 /// The models of a turn. A turn begins with the model of its session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TurnModels {
-    /// What the model of the session costs, if it is not the one that the session began with.
+    /// The price of the session's model, if the session began with another model.
     chosen: Option<Option<Price>>,
     in_use: Option<(String, Option<Price>)>,
     failed: Vec<FailedModel>,
@@ -26,7 +27,7 @@ pub struct FailedModel {
 }
 
 impl TurnModels {
-    /// Takes in one more fact.
+    /// Folds one more fact.
     pub fn apply(&mut self, fact: &Fact) {
         match fact {
             Fact::ModelSwitched { from, to, reason, until, price, .. } => {
@@ -47,7 +48,7 @@ impl TurnModels {
         }
     }
 
-    /// Forgets what is of one turn.
+    /// Removes the state of a single turn.
     pub(super) fn between_turns(self) -> Self {
         Self { chosen: self.chosen, ..Self::default() }
     }
@@ -58,12 +59,12 @@ impl TurnModels {
         self.awaited_until = None;
     }
 
-    /// The model that took over, as `PROVIDER/MODEL`, and what it costs; `None` for the one of the session.
+    /// The fallback model that is in use, as `PROVIDER/MODEL`, and its price; `None` if the session's model is in use.
     pub fn in_use(&self) -> Option<(&str, Option<Price>)> {
         self.in_use.as_ref().map(|(model, price)| (model.as_str(), *price))
     }
 
-    /// What the model that is asked costs; `first` is the price of the model that the session began with.
+    /// The price of the model in use; `first` is the price of the model that the session began with.
     pub fn price(&self, first: Option<Price>) -> Option<Price> {
         self.in_use.as_ref().map_or(self.chosen.unwrap_or(first), |(_, price)| *price)
     }
@@ -73,7 +74,7 @@ impl TurnModels {
         &self.failed
     }
 
-    /// Until when the next request waits, in milliseconds since 1970-01-01 UTC; `None` if it does not.
+    /// The time until which the next request waits, in milliseconds since 1970-01-01 UTC; `None` if it does not wait.
     pub fn awaited_until(&self) -> Option<u64> {
         self.awaited_until
     }

@@ -1,52 +1,52 @@
 //! [`Window`] and [`Room`]: how many tokens of a context window a conversation takes, and what is evicted when it is
 //! full.
 //!
-//! A conversation is cut in big steps, down to about half: each cut changes what a request begins with, and a vendor's
-//! cache finds requests by their beginning.
+//! A conversation is cut in large steps, down to about half of the window: each cut changes the beginning of the
+//! request, and a vendor's prompt cache finds requests by their beginning.
 use crate::{
     Message, ToolResult, Transcript,
     tokens::{of_message, of_result},
 };
 use std::sync::Arc;
 
-/// A result that takes less is not worth a note that says where it lies.
+/// Results with fewer tokens are not evicted: the note that replaces them would save too little.
 const MIN_EVICTED_TOKENS: u64 = 120;
-/// How much a model can take in, in tokens.
+/// The context window of a model, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Request and reply together.
     pub tokens: u64,
     /// Maximum tokens of the reply alone.
     pub reply: u64,
-    /// What each request begins with: system prompt and tools.
+    /// The fixed beginning of each request: system prompt and tools.
     pub fixed: u64,
 }
 
-/// What happens before a request.
+/// What has to happen before a request so that it fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Room {
     /// The conversation fits and is sent.
     Fits,
-    /// The texts of these results give way; they stay readable elsewhere.
+    /// The texts of these results are evicted; they stay readable in a file.
     Evict(Vec<Cut>),
     /// All but the last `kept` messages is summarized.
     Compact {
-        /// Messages that stay as they are; they begin with one of the model's.
+        /// Number of last messages that stay unchanged; the first of them is a reply.
         kept: usize,
     },
 }
 
-/// A tool result that gives way.
+/// A tool result that is evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// Index in [`Transcript::messages`].
     pub message: usize,
-    /// Tokens of it that stay; 0 if a line that names it is enough.
+    /// Tokens of the result to keep; 0 to keep only a note.
     pub keep: u64,
 }
 
 impl Window {
-    /// A window in which at most a quarter is kept free for the reply.
+    /// A window in which at most a quarter is reserved for the reply.
     pub fn new(tokens: u64, reply: u64, fixed: u64) -> Self {
         Self { tokens, reply: reply.min(tokens / 4), fixed }
     }
@@ -56,12 +56,12 @@ impl Window {
         self.tokens - self.reply
     }
 
-    /// Above this something gives way: estimates may be a tenth too low.
+    /// Size above which results are evicted: 90% of the limit, because estimates may be a tenth too low.
     fn full(&self) -> u64 {
         self.limit() / 10 * 9
     }
 
-    /// What is aimed at when something gives way.
+    /// The target size of an eviction: half of the limit.
     fn target(&self) -> u64 {
         self.limit() / 2
     }
@@ -71,15 +71,15 @@ impl Window {
         (self.limit() / 8).min(4_000)
     }
 
-    /// Bytes of a pinned prompt that stay word for word.
+    /// Maximum bytes of a pinned prompt that is kept unchanged.
     pub fn pinned_bytes(&self) -> usize {
         usize::try_from(self.limit() / 8 * 3).unwrap_or(usize::MAX)
     }
 }
 
-/// Returns what has to happen before `transcript` can be sent. Call this again after that has happened: each answer but
-/// [`Room::Fits`] leaves less to cut, and a conversation that was summarized is not summarized again before the model
-/// has spoken.
+/// Returns what has to happen before `transcript` can be sent. Call this again after that has happened: each step
+/// except [`Room::Fits`] leaves less to cut, and a summarized conversation is not summarized again before the model has
+/// replied.
 pub fn room(transcript: &Transcript, window: &Window) -> Room {
     let size = transcript.size(window.fixed);
     // If not even the tools and the system prompt fit, evicting messages cannot help; send the request and let the
@@ -100,8 +100,8 @@ pub fn room(transcript: &Transcript, window: &Window) -> Room {
     if cuts.is_empty() { Room::Fits } else { Room::Evict(cuts) }
 }
 
-/// A summary in place of what came before the last messages, of which at least the model's last one stays, and as many
-/// as take at most `room`. `None` if there is no more than a prompt before them, or if it was done just now.
+/// Returns a compaction that keeps the last reply with its results, and before it as many messages as fit in `room`.
+/// `None` if there is only a prompt before them, or if the conversation was summarized just before.
 pub fn compact(transcript: &Transcript, room: u64) -> Option<Room> {
     let messages = transcript.messages();
     let start = tail(messages, room)?;
@@ -114,8 +114,8 @@ fn left_out(transcript: &Transcript, kept: usize) -> u64 {
     messages[..messages.len() - kept].iter().map(|message| of_message(message)).sum()
 }
 
-/// Where the last messages begin that take at most `room`: with a message of the model, so that each result stays
-/// with its call. The last of those stays in any case: its results have not been read yet.
+/// Index of the first of the last messages that fit in `room`. It is a reply, so that each result stays with its call.
+/// The last reply is always kept: the model has not read its results yet.
 fn tail(messages: &[Arc<Message>], room: u64) -> Option<usize> {
     let mut taken = 0;
     let mut start = None;
@@ -135,7 +135,8 @@ fn is_models(message: &Arc<Message>) -> bool {
     matches!(**message, Message::Assistant { .. })
 }
 
-/// The results that the model has read, oldest first, until `target` is reached; and what is left then.
+/// Evicts results that the model has read, oldest first, until the target size is reached. Also returns the size after
+/// that.
 fn old_results(transcript: &Transcript, window: &Window, size: u64) -> (Vec<Cut>, u64) {
     let (mut cuts, mut left) = (Vec::new(), size);
     let scale = transcript.scale(window.fixed);
@@ -152,7 +153,7 @@ fn old_results(transcript: &Transcript, window: &Window, size: u64) -> (Vec<Cut>
     (cuts, left)
 }
 
-/// Results that the model has not read yet and that do not fit beside the rest: each keeps its share of the room.
+/// Cuts results that the model has not read yet and that do not fit in the window: each keeps its share of the room.
 fn new_results(transcript: &Transcript, window: &Window, size: u64) -> Vec<Cut> {
     let unread = unread_from(transcript)..transcript.messages().len();
     let sizes: Vec<(usize, u64)> =
@@ -166,7 +167,7 @@ fn new_results(transcript: &Transcript, window: &Window, size: u64) -> Vec<Cut> 
     large.map(|(message, _)| Cut { message, keep }).collect()
 }
 
-/// The results after the model's last message: it has not read them.
+/// Index of the first result after the last reply, which the model has not read.
 fn unread_from(transcript: &Transcript) -> usize {
     transcript.messages().iter().rposition(is_models).unwrap_or_default()
 }

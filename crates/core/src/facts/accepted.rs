@@ -1,4 +1,4 @@
-//! [`Accepted`]: the parts of a proposal that a person accepts, and what a file becomes with only some of its hunks.
+//! [`Accepted`]: the parts of a proposal that the user accepts. Also applies single hunks of a change to a file.
 use crate::Change;
 use serde::{Deserialize, Serialize};
 use similar::TextDiff;
@@ -7,23 +7,23 @@ use std::path::{Path, PathBuf};
 /// Lines around a change that belong to its hunk.
 pub const CONTEXT_LINES: usize = 3;
 
-/// The accepted parts of what a call would do to files. A file that is not named is left as it is.
+/// The accepted parts of what a call would do to files. Other files stay unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accepted {
     /// Accepted files; each file at most once.
     pub files: Vec<AcceptedFile>,
 }
 
-/// What a person accepts of one file.
+/// The accepted parts of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AcceptedFile {
     /// Path of the file, as in [`Change::path`].
     pub path: PathBuf,
     /// Accepted hunks of the file's diff with [`CONTEXT_LINES`] lines around each change, counted from 0; `None` for
-    /// the whole file. Its permission bits and attributes go along with any of them.
+    /// the whole file. With any hunk, the permission bits and attributes are accepted, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hunks: Option<Vec<usize>>,
-    /// What the person made of the proposed text, all of it: the file becomes this, whatever `hunks` says.
+    /// The whole text of the file as edited by the user. It replaces the proposed text, and `hunks` is ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
@@ -40,7 +40,7 @@ pub fn hunk_count(before: &str, after: &str) -> usize {
     TextDiff::from_lines(before, after).grouped_ops(CONTEXT_LINES).len()
 }
 
-/// Returns `before` with only these hunks of the change to `after`. Line ends stay as they are in each.
+/// Returns `before` with only these hunks of the change to `after`. Each line keeps its line end.
 pub fn with_hunks(before: &str, after: &str, hunks: &[usize]) -> String {
     let diff = TextDiff::from_lines(before, after);
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! [`active_path`]: selects the entries that count, without those that an undo left behind.
+//! [`active_path`]: selects the active entries, without those that an undo abandoned.
 use crate::{Entry, Seq};
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! [`Activity`]: calls in the words of Code Ally's document, one `{"type", "data"}` each.
+//! [`Activity`]: an event of a call in the format that Code Ally's document specifies, `{"type", "data"}`.
 use crate::{CallId, Event, Fact, Part, ToolCall, ToolResult, Update};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -10,9 +10,9 @@ use std::collections::HashMap;
 pub enum ActivityType {
     /// A call begins: `toolName`, `call`, `arguments`.
     ToolCallStart,
-    /// It printed something: `toolName`, `call`, `chunk`.
+    /// The call printed output: `toolName`, `call`, `chunk`.
     ToolOutputChunk,
-    /// It has ended: `toolName`, `call`, `success`, `result`. Each call that begins ends once.
+    /// The call has ended: `toolName`, `call`, `success`, `result`. Each call that begins ends once.
     ToolCallEnd,
     /// The call failed: `toolName`, `call`, `message`, `error_type`, `suggestion`. Its end follows.
     Error,
@@ -33,12 +33,12 @@ pub struct Activity {
 pub struct Activities {
     /// Calls of the last reply, as the model wrote them.
     asked: HashMap<CallId, ToolCall>,
-    /// Names of the calls that run: output comes without one.
+    /// Tool names of the running calls: updates with output do not contain them.
     running: HashMap<CallId, String>,
 }
 
 impl Activities {
-    /// Returns what calls do by `event`, in order; most events are not about calls.
+    /// Returns the activities of `event`, in order; most events have none.
     pub fn of(&mut self, event: &Event) -> Vec<Activity> {
         match event {
             Event::Live(Update::ToolOutput { call, chunk }) => {
@@ -77,7 +77,7 @@ impl Activities {
         activity(ActivityType::ToolCallStart, data)
     }
 
-    /// A call that was refused begins here, too.
+    /// Ends a call. A call that was refused also begins here.
     fn ended(&mut self, call: &CallId, name: &str, result: &ToolResult) -> Vec<Activity> {
         let mut all = Vec::new();
         if self.running.remove(call).is_none() {
@@ -102,7 +102,7 @@ fn activity(kind: ActivityType, data: Value) -> Activity {
     Activity { kind, data }
 }
 
-/// What the model reads: as an object where a profile words results in JSON, otherwise as text.
+/// The content for the model: an object if the profile formats results as JSON, otherwise a text.
 fn object(content: &str) -> Value {
     serde_json::from_str(content).ok().filter(Value::is_object).unwrap_or_else(|| content.into())
 }

@@ -1,12 +1,12 @@
-//! [`Asking`]: the calls that wait for a person.
+//! [`Asking`]: the calls that wait for an answer of the user.
 use crate::{CallId, Fact};
 
-/// The calls of a session that wait for a person, folded from its facts.
+/// The calls of a session that wait for an answer of the user, folded from its facts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asking(Vec<CallId>);
 
 impl Asking {
-    /// Takes in what was recorded.
+    /// Folds one more fact.
     pub fn apply(&mut self, fact: &Fact) {
         match fact {
             // A call that is made again after a crash asks again.
@@ -20,7 +20,7 @@ impl Asking {
         }
     }
 
-    /// The first to ask first.
+    /// The calls, in the order in which they asked.
     pub fn calls(&self) -> &[CallId] {
         &self.0
     }

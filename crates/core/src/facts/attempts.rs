@@ -1,9 +1,9 @@
-//! [`AttemptEnd`]: what came of one attempt to reach a goal, beside the turn that did not reach it.
+//! [`AttemptEnd`]: the end of an attempt to reach a goal, made after a turn that did not reach it.
 use crate::{CallId, Change, ChangeKind, SessionId, Usage};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What came of one attempt to reach a goal.
+/// The end of one attempt to reach a goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AttemptEnd {
     /// The call that began the attempts.
@@ -14,16 +14,16 @@ pub struct AttemptEnd {
     pub session: SessionId,
     /// How it ended.
     pub result: AttemptResult,
-    /// Why it did not win: a sentence without its dot; `None` if it won.
+    /// Why it did not win: a sentence without its full stop; `None` if it won.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// Tokens that it took.
     pub usage: Usage,
     /// US dollars that it cost; `None` if a price is unknown.
     pub cost_usd: Option<f64>,
-    /// What it changed of the files as they were before the turn.
+    /// The files that it changed, compared with their state before the turn.
     pub files: Vec<AttemptedFile>,
-    /// Changes from the workspace as the attempts found it to the files of this attempt. Empty in older journals.
+    /// Changes from the workspace at the start of the attempts to the files of this attempt. Empty in older journals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
 }
@@ -34,11 +34,11 @@ pub struct AttemptEnd {
 pub enum AttemptResult {
     /// It was the first one to reach the goal.
     Won,
-    /// It reached the goal, and a person chooses among all that do.
+    /// It reached the goal, and the user chooses among all attempts that do.
     Passed,
     /// It did not reach the goal.
     Missed,
-    /// It was ended, since another one had won or the turn was interrupted.
+    /// It was stopped, since another attempt had won or the turn was interrupted.
     Stopped,
 }
 
@@ -54,7 +54,7 @@ impl AttemptResult {
 pub struct AttemptedFile {
     /// Relative to the workspace.
     pub path: PathBuf,
-    /// What became of it.
+    /// The kind of its change.
     pub kind: ChangeKind,
     /// Number of lines that were added; 0 if it is not text.
     pub added: usize,

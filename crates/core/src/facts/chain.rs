@@ -1,20 +1,20 @@
-//! [`ChainValue`]: the hash chain over the lines of a journal, which shows where a line was changed, moved or lost.
+//! [`ChainValue`]: a value of the hash chain over the lines of a journal, which reveals changed, moved and lost lines.
 //!
 //! `value[i] = SHA-256(value[i-1] || SHA-256(line[i]))`, where `line[i]` is a line without its line end and its own
-//! value, and the value before the first line is 32 zero bytes. A line holds its value as its last field, `"chain"`, in
-//! lower-case hexadecimal. Since the chain is over the hash of each line, a copy of a journal may hold a line with
-//! secrets cut out, together with the hash of the original in the field `"cut"`.
+//! value; the value before the first line is 32 zero bytes. Each line has its value in its last field, `"chain"`, in
+//! lower-case hexadecimal. The chain covers the hash of each line. Therefore a copy of a journal can contain a line
+//! with its secrets removed, with the hash of the original line in the field `"cut"`.
 use super::line;
 use crate::Seq;
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// A value of the chain. The default is before the first line.
+/// A value of the chain. The default is the value before the first line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChainValue([u8; 32]);
 
 impl ChainValue {
-    /// The value behind a line whose SHA-256 is `line`.
+    /// The value after a line whose SHA-256 is `line`.
     fn behind(self, line: Self) -> Self {
         Self(Sha256::new().chain_update(self.0).chain_update(line.0).finalize().into())
     }
@@ -38,19 +38,19 @@ impl fmt::Display for ChainValue {
     }
 }
 
-/// A line of a journal, taken apart.
+/// A line of a journal, split into its content and its chain value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChainedLine<'a> {
-    /// All but the value and the bracket behind it, without the line end.
+    /// The line without the value, the closing brace and the line end.
     begins: &'a [u8],
-    /// Whether a bracket follows.
+    /// Whether a closing brace follows.
     is_closed: bool,
-    /// The value that it holds.
+    /// The line's chain value.
     pub value: Option<ChainValue>,
 }
 
 impl<'a> ChainedLine<'a> {
-    /// Takes `line` apart, which may have a line end.
+    /// Splits `line`, which may have a line end.
     pub fn of(line: &'a [u8]) -> Self {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         match last_field(line, FIELD) {
@@ -64,13 +64,13 @@ impl<'a> ChainedLine<'a> {
         ChainValue::of([self.begins, if self.is_closed { b"}" } else { b"" }])
     }
 
-    /// The hash of the line that this one stands for, if secrets were cut out of it.
+    /// The hash of the original line, if secrets were removed from this line.
     pub fn cut(&self) -> Option<ChainValue> {
         let (_, hash) = last_field(&[self.begins, b"}"].concat(), CUT).filter(|_| self.is_closed)?;
         Some(hash)
     }
 
-    /// The value that it should hold behind a line that holds `before`.
+    /// The value that the line should have after a line with the value `before`.
     fn expected(&self, before: ChainValue, cuts: Cuts) -> ChainValue {
         let cut = if cuts == Cuts::Allowed { self.cut() } else { None };
         before.behind(cut.unwrap_or_else(|| self.hash()))
@@ -80,7 +80,7 @@ impl<'a> ChainedLine<'a> {
 const FIELD: &[u8] = br#","chain":""#;
 const CUT: &[u8] = br#","cut":""#;
 
-/// The text before the last field of an object, if this is its beginning, and its value.
+/// Splits an object at its last field, if that field begins with `field`: returns the text before it, and its value.
 fn last_field<'a>(line: &'a [u8], field: &[u8]) -> Option<(&'a [u8], ChainValue)> {
     let line = line.strip_suffix(b"\"}")?;
     let (begins, value) = line.split_at_checked(line.len().checked_sub(64)?)?;
@@ -88,13 +88,15 @@ fn last_field<'a>(line: &'a [u8], field: &[u8]) -> Option<(&'a [u8], ChainValue)
     Some((begins.strip_suffix(field)?, value))
 }
 
-/// `line`, an object without a line end, with its value behind a line that holds `before`; and the value.
+/// Returns `line`, an object without a line end, with its chain value added, and the value. `before` is the value of
+/// the line before.
 pub fn chained(line: &str, before: ChainValue) -> (String, ChainValue) {
     let value = before.behind(ChainValue::of([line.as_bytes(), b""]));
     (with(line, FIELD, value), value)
 }
 
-/// `redacted` in the place of `original`, a line with its value: both objects are without a line end.
+/// Returns `redacted` with the chain value of `original` and the hash of `original` as its field `cut`. Both are
+/// objects without a line end.
 pub fn cut(redacted: &str, original: &str) -> String {
     let original = ChainedLine::of(original.as_bytes());
     let cut = with(redacted, CUT, original.hash());
@@ -106,7 +108,7 @@ fn with(line: &str, field: &[u8], value: ChainValue) -> String {
     format!("{begins}{}{value}\"}}", String::from_utf8_lossy(field))
 }
 
-/// The lines of `journal` in a chain that begins with the first of them, whatever values they hold.
+/// Returns the lines of `journal` with chain values computed anew from the first line, whatever values they had.
 pub fn rechained(journal: &str) -> String {
     let mut value = ChainValue::default();
     let mut lines = String::with_capacity(journal.len());
@@ -120,8 +122,8 @@ pub fn rechained(journal: &str) -> String {
     lines
 }
 
-/// The chain value after the last line of `journal`: the last value in it, continued over the lines that follow. Each
-/// line must end with a line end.
+/// The chain value after the last line of `journal`: the last value in it, continued over the lines after it. Each line
+/// must end with a line end.
 pub fn end(journal: &[u8]) -> ChainValue {
     let mut behind = Vec::new();
     let mut value = ChainValue::default();
@@ -139,35 +141,35 @@ pub fn end(journal: &[u8]) -> ChainValue {
     behind.iter().rev().fold(value, |value, line| line.expected(value, Cuts::Refused))
 }
 
-/// The value that the entry at `seq` holds in `journal`.
+/// The chain value of the entry at `seq` in `journal`.
 pub fn at(journal: &[u8], seq: Seq) -> Option<ChainValue> {
     let mut lines = journal.split(|byte| *byte == b'\n');
     ChainedLine::of(lines.find(|line| line::seq_of(line) == Some(seq))?).value
 }
 
-/// Whether lines may stand for others with secrets in them.
+/// Whether lines may have their secrets removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cuts {
-    /// In a bundle.
+    /// Allowed, in a bundle.
     Allowed,
-    /// In a journal.
+    /// Refused, in a journal.
     Refused,
 }
 
-/// A chain that holds.
+/// The summary of a valid chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chain {
     /// Lines of the journal.
     pub lines: usize,
     /// Lines before the first one with a value. That value covers them, too: they were not changed after it was written.
     pub unchained: usize,
-    /// Lines that stand for others with secrets in them.
+    /// Lines from which secrets were removed.
     pub cut: usize,
     /// The last value.
     pub head: ChainValue,
 }
 
-/// The first place at which a chain does not hold.
+/// The first fault of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChainFault {
     /// No line has a value, or the journal has no line.
@@ -177,14 +179,14 @@ pub enum ChainFault {
         /// Counted from 1.
         line: usize,
     },
-    /// A line has no value, and one before it has.
+    /// A line has no value although an earlier line has one.
     Missing {
         /// Counted from 1.
         line: usize,
     },
     /// The last line has no line end.
     Torn {
-        /// How many bytes it has.
+        /// Length of the line in bytes.
         bytes: usize,
     },
 }
@@ -206,11 +208,11 @@ impl fmt::Display for ChainFault {
     }
 }
 
-/// Follows the chain through `journal`.
+/// Checks the chain of `journal`.
 ///
 /// # Errors
 ///
-/// If it does not hold: the first place.
+/// Returns the first fault if the chain is not valid.
 pub fn check(journal: &[u8], cuts: Cuts) -> Result<Chain, ChainFault> {
     let mut chain = Chain { lines: 0, unchained: 0, cut: 0, head: ChainValue::default() };
     let mut is_chained = false;

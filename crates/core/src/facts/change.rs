@@ -1,4 +1,4 @@
-//! [`Change`]: what a call did to a file. [`View`]: how a call sees files, and how its changes are settled.
+//! [`Change`]: the change of one file by a call. [`View`]: how a call sees files, and how its changes are settled.
 use crate::{Confinement, Effect};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -40,7 +40,7 @@ impl fmt::Display for Hash {
     }
 }
 
-/// A file, a link or a folder as it stood at one moment.
+/// The state of a file, a link or a folder at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileState {
     /// Hash of the content, which the session's blobs keep. The content of a link is its target; that of a folder is
@@ -57,7 +57,7 @@ pub struct FileState {
 /// `system.posix_acl_access` and `system.posix_acl_default`. Values in hexadecimal. Links have none.
 pub type Attributes = BTreeMap<String, String>;
 
-/// What lies under a name.
+/// The kind of a file system entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file.
@@ -68,7 +68,7 @@ pub enum FileKind {
     Folder,
 }
 
-/// The bits of a mode that tell what it is of, as stat(2) has them.
+/// The bits of a mode that encode the file type (stat(2)).
 const KIND_BITS: u32 = 0o170_000;
 const LINK_BITS: u32 = 0o120_000;
 const FOLDER_BITS: u32 = 0o040_000;
@@ -97,13 +97,13 @@ impl FileState {
         Self { attributes, ..self }
     }
 
-    /// Whether `found`, of which all is known, is what was recorded here.
+    /// Whether `found`, a state with all attributes known, equals this recorded state.
     pub fn matches(&self, found: &Self) -> bool {
         let has_attributes = self.attributes.is_none() || self.attributes == found.attributes;
         has_attributes && (&self.hash, self.mode) == (&found.hash, found.mode)
     }
 
-    /// What it is.
+    /// The kind of the entry.
     pub fn kind(&self) -> FileKind {
         match self.mode & KIND_BITS {
             LINK_BITS => FileKind::Link,
@@ -118,19 +118,19 @@ impl FileState {
     }
 }
 
-/// A file that a call read, and what it was then: `{"path":…,"bytes":…,"hash":…}`, or `stamp` in place of `hash`.
+/// A file that a call read, and its state at that time: `{"path":…,"bytes":…,"hash":…}`, or `stamp` in place of `hash`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRead {
     /// Relative to the workspace; absolute if it lies outside.
     pub path: PathBuf,
     /// Length in bytes.
     pub bytes: u64,
-    /// Tells its content from others.
+    /// Identifies its content.
     #[serde(flatten)]
     pub print: Fingerprint,
 }
 
-/// Tells a content from others.
+/// Identifies the content of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fingerprint {
@@ -143,12 +143,12 @@ pub enum Fingerprint {
         inode: u64,
         /// When the content was last changed.
         modified: i64,
-        /// Anything.
+        /// When the inode was last changed.
         changed: i64,
     },
 }
 
-/// A file, link or folder before and after. `None`: it did not exist, or does not exist any more.
+/// The change of a file, link or folder. A state of `None` means that it does not exist.
 ///
 /// As JSON `{path, kind, before, after}` with the two hashes and, if they are known, `before_mode` and `after_mode`, as
 /// [`FileState::mode`] says, `before_attributes` and `after_attributes`, as [`Attributes`] says, and `new_folders` if
@@ -162,20 +162,20 @@ pub struct Change {
     pub before: Option<FileState>,
     /// State after the call.
     pub after: Option<FileState>,
-    /// How many of the folders above it were made for it, counted from the nearest one, and have no change of their
-    /// own. If the file is removed by an undo, those that are empty go with it.
+    /// Number of parent folders that were created for this file, counted from the nearest one, and have no change of
+    /// their own. An undo that removes the file also removes those of them that are empty.
     pub new_folders: u32,
 }
 
-/// In one word.
+/// The kind of a change, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
-    /// There was no such file.
+    /// The file was created.
     Created,
     /// Its content or its mode was changed.
     Modified,
-    /// There is no such file any more.
+    /// The file was removed.
     Deleted,
 }
 
@@ -202,17 +202,18 @@ impl Change {
         Self { path, before, after, new_folders: 0 }
     }
 
-    /// Returns the same change the other way round, which is what an undo makes.
+    /// Returns the reverse change, which an undo makes.
     pub fn inverse(&self) -> Self {
         Self { before: self.after.clone(), after: self.before.clone(), ..self.clone() }
     }
 
-    /// Returns the folders that [`Change::new_folders`] counts, from below to above.
+    /// Returns the folders that [`Change::new_folders`] counts, the innermost one first.
     pub fn folders(&self) -> impl Iterator<Item = &Path> {
         self.path.ancestors().skip(1).take(self.new_folders as usize)
     }
 
-    /// Returns whether it leaves a file that runs with the rights of its owner or group (setuid, setgid) and did not before.
+    /// Returns whether the file runs with the rights of its owner or group (setuid, setgid) after the change and did
+    /// not before.
     pub fn gives_rights(&self) -> bool {
         let bits = |state: &Option<FileState>| match state {
             Some(state) if state.kind() == FileKind::File => state.mode & SET_ID_BITS,
@@ -295,21 +296,21 @@ impl From<Change> for ChangeRecord {
     }
 }
 
-/// Changes below folders that Git ignores, where there are too many to record each file for an undo: what a build or a
-/// package manager leaves.
+/// Changes below folders that Git ignores, such as the output of a build or a package manager. There are too many to
+/// record each file for an undo.
 ///
-/// Every path is judged like any other change. A person is shown the folders.
+/// Every path is judged like any other change. The user is shown the folders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bulk {
     /// Each file, link and folder that is created, changed or removed, relative to the workspace.
     pub paths: Vec<PathBuf>,
-    /// What was changed in each ignored folder.
+    /// The changes in each ignored folder.
     pub folders: Vec<BulkFolder>,
     /// Whether the call also changed its `/tmp`, which later calls of the session find.
     pub changes_tmp: bool,
 }
 
-/// What a call changes below one folder that Git ignores.
+/// The changes of a call below one folder that Git ignores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BulkFolder {
     /// The folder, or an ignored file, relative to the workspace.
@@ -369,17 +370,18 @@ pub trait Stage: Send + Sync {
         false
     }
 
-    /// Why commands are not confined that were to be. `None` if they are, or if that was not asked for.
+    /// Why commands are not confined although they should be. `None` if they are confined, or if confinement was not
+    /// requested.
     fn unconfined(&self, _workspace: &Path) -> Option<String> {
         None
     }
 
-    /// A view for one call. `workspace` and `effects` must be resolved: no path in them leads through a symbolic link.
-    /// A path that leads through a link by now is refused.
+    /// Opens a view for one call. `workspace` and `effects` must be resolved: no path in them leads through a symbolic
+    /// link. A path that leads through a link at the time of the call is refused.
     fn open(&self, workspace: &Path, effects: &[Effect]) -> io::Result<Box<dyn View>>;
 
     /// Like [`Stage::open`], but in the view, the files that `changes` name have the state after the changes.
-    /// [`View::changes`] compares with the workspace all the same.
+    /// [`View::changes`] still compares with the workspace.
     ///
     /// # Errors
     /// Fails if the stage has no such views, or one of `changes` cannot be shown in a view.
@@ -401,17 +403,18 @@ pub trait Stage: Send + Sync {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Brings each file from `before` to `after`, and returns the paths of those that were left as they are: neither
-    /// was found there, or a link is in their way.
+    /// Brings each file from `before` to `after`. Returns the paths of the files that were left unchanged, because
+    /// their state was neither `before` nor `after`, or a link is in the way.
     ///
-    /// Idempotent: committing, redoing after a crash and undoing are this one operation. New files are put in place
-    /// first; files are removed last, and only if no new file was left out. A file is replaced whole or not at all.
-    /// After an error each file is either as it was or as it should be: compare them. [`io::ErrorKind::WouldBlock`]
-    /// means that another process settles in this workspace: nothing was done, try again.
+    /// Idempotent: committing, redoing after a crash and undoing are this one operation. New files are written first;
+    /// files are removed last, and only if no new file was left out. A file is replaced completely or not at all. After
+    /// an error each file is either in its old or in its new state: compare them. [`io::ErrorKind::WouldBlock`] means
+    /// that another process settles in this workspace: nothing was done, try again.
     fn settle(&self, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>>;
 
-    /// Like [`Stage::settle`], for changes that no earlier call has made: a file that is found as `after` was written
-    /// by another process, and is left, because an increment would be lost otherwise.
+    /// Like [`Stage::settle`], for changes that are settled for the first time: a file that is already in the state
+    /// `after` was written by another process and counts as left unchanged, because an increment would be lost
+    /// otherwise.
     ///
     /// # Errors
     /// Fails as [`Stage::settle`] does.
@@ -425,15 +428,15 @@ pub trait Stage: Send + Sync {
     /// # Errors
     /// Fails if a file cannot be read.
     fn conflicts(&self, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
-        // Settling a change from a state to itself only compares.
+        // Settling a change from `before` to `before` only compares.
         let compared = |change: &Change| Change { after: change.before.clone(), ..change.clone() };
         self.settle(workspace, &changes.iter().map(compared).collect::<Vec<_>>())
     }
 
-    /// A content that some change names.
+    /// The content with this hash, which a change names.
     fn content(&self, hash: &Hash) -> io::Result<Vec<u8>>;
 
-    /// Keeps a content on disk, synced, so that a change can name it.
+    /// Stores a content on disk, synced, so that a change can name it.
     ///
     /// # Errors
     /// Fails if it cannot be written, or the stage keeps no contents.
@@ -441,21 +444,21 @@ pub trait Stage: Send + Sync {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Where `path` (relative to the workspace, or absolute) really lies: links followed as far as it exists,
-    /// `.` and `..` removed. Absolute.
+    /// Resolves `path` (relative to the workspace, or absolute) to an absolute path: follows links as far as the path
+    /// exists, and removes `.` and `..`.
     fn resolve(&self, workspace: &Path, path: &Path) -> PathBuf;
 }
 
-/// What one call sees. Dropping it discards what the call did.
+/// The view of one call on the workspace. Dropping it discards the changes of the call.
 pub trait View: Send + Sync {
     /// The folder in which the call works.
     fn root(&self) -> &Path;
 
-    /// Where the file that the model calls `path` (relative or absolute) lies for this call.
+    /// Where the file that the model names `path` (relative or absolute) lies in this view.
     fn locate(&self, path: &Path) -> PathBuf;
 
-    /// Prepares one more file of the workspace for writing, and returns where it lies for the call. Its change is recorded and
-    /// judged like that of a file which the effects of the call name. `path` is absolute.
+    /// Prepares one more file of the workspace for writing, and returns where it lies in this view. Its change is
+    /// recorded and judged like that of a file named by the effects of the call. `path` is absolute.
     ///
     /// # Errors
     /// Fails if the call has no copies of files, the file lies outside the workspace, or it cannot be prepared.
@@ -463,11 +466,10 @@ pub trait View: Send + Sync {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// What differs from the workspace as it was when the view was opened; the contents are kept on disk from
-    /// here on, synced.
+    /// The differences from the workspace as it was when the view was opened. Stores the contents on disk, synced.
     fn changes(&self) -> io::Result<Vec<Change>>;
 
-    /// Like [`View::changes`], but without the files that were changed elsewhere since the view was opened: these are
+    /// Like [`View::changes`], but without the files that another program changed since the view was opened. These are
     /// the second value, and stay unchanged. [`View::changes`] fails if there are such files.
     fn own_changes(&self) -> io::Result<(Vec<Change>, Vec<PathBuf>)> {
         Ok((self.changes()?, Vec::new()))
@@ -479,11 +481,11 @@ pub trait View: Send + Sync {
     /// Makes [`View::changes`] fail if it runs beyond `deadline`, the end of the call's time. The first one counts.
     fn finish_by(&self, _deadline: Instant) {}
 
-    /// How much of what happens here is recorded.
+    /// How much of the file effects in this view is recorded.
     fn how(&self) -> Tracking;
 
-    /// What was changed in addition to what [`View::changes`] returned, and cannot be undone. Known after
-    /// [`View::changes`] has returned.
+    /// The changes in addition to those of [`View::changes`], which cannot be undone. Known once [`View::changes`] has
+    /// returned.
     fn bulk(&self) -> Arc<Bulk> {
         Arc::default()
     }
@@ -504,7 +506,7 @@ pub trait View: Send + Sync {
         Vec::new()
     }
 
-    /// What processes that work here see and reach. `None`: what this process does.
+    /// The confinement of processes that work in this view. `None`: they see and reach what this process does.
     fn confinement(&self) -> Option<Arc<Confinement>> {
         None
     }

@@ -1,4 +1,4 @@
-//! [`Changed`]: what calls have really done to files, folded from facts.
+//! [`Changed`]: the changes that calls have made to files, folded from facts.
 use crate::{CallId, Change, Fact, FileState, Rewind};
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -9,7 +9,7 @@ use std::{
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changed {
     steps: Vec<(CallId, Change)>,
-    /// Where those of the last reply begin: names of calls may come again.
+    /// Index of the first change of the last reply: later replies may use the same call IDs.
     reply: usize,
 }
 
@@ -33,7 +33,7 @@ impl Changed {
                 place.map(|place| self.steps.remove(self.reply + place));
             }),
             Fact::Replied { .. } => self.reply = self.steps.len(),
-            // Another undo is no step: those that it took back are not on the way any more.
+            // Other undos add no step: the changes that they reverted are not in `path`.
             Fact::Rewound { changes, conflicts, calls, .. } if !calls.is_empty() => {
                 let done = changes.iter().filter(|change| !conflicts.contains(&change.path));
                 self.steps.extend(done.map(|change| (CallId(String::new()), change.clone())));
@@ -47,7 +47,7 @@ impl Changed {
         self.steps.is_empty()
     }
 
-    /// Step by step.
+    /// Returns the changes one by one, in order.
     pub fn steps(&self) -> impl DoubleEndedIterator<Item = &Change> {
         self.steps.iter().map(|(_, change)| change)
     }
@@ -59,8 +59,8 @@ impl Changed {
     }
 }
 
-/// See [`Changed::whole`]. Folders that were made for a file, and go with it ([`Change::new_folders`]), count like those that a
-/// step names.
+/// See [`Changed::whole`]. Folders that were created for a file and are removed with it ([`Change::new_folders`]) count
+/// like folders that a step names.
 pub fn squash<'a>(steps: impl IntoIterator<Item = &'a Change>) -> Vec<Change> {
     let mut files: Vec<Change> = Vec::new();
     let (mut places, mut made) = (HashMap::<&Path, usize>::new(), HashSet::new());
@@ -87,8 +87,8 @@ pub fn squash<'a>(steps: impl IntoIterator<Item = &'a Change>) -> Vec<Change> {
     files
 }
 
-/// The changes of folders that came or went with files, where nothing else is left of those files in `whole`, which is what
-/// [`squash`] makes of `steps`.
+/// The changes of folders that were created or removed together with files that are not in `whole`, the result of
+/// [`squash`] for `steps`.
 pub fn folders_without_files(steps: &[Change], whole: &[Change]) -> Vec<Change> {
     let named: HashSet<&Path> = steps.iter().map(|step| &*step.path).collect();
     let kept: HashSet<&Path> = whole.iter().map(|change| &*change.path).collect();
@@ -124,7 +124,7 @@ fn append(file: &mut Change, step: &Change) {
     }
 }
 
-/// The changes that a fact names, be they made, asked for or taken back: a session keeps their contents.
+/// The changes in a fact, whether made, proposed or undone: a session keeps their contents.
 pub fn changes_in(fact: &Fact) -> &[Change] {
     match fact {
         Fact::Staged { changes, .. }

@@ -1,20 +1,20 @@
-//! [`Command`]: what people may ask of a session.
+//! [`Command`]: a command that a front-end sends to a session.
 use crate::{Accepted, Answer, CallId, Channel, Conclusion, Goal, Mode, Part, Seq};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// Which calls to take back, and what to do about what is in the way.
+/// Which calls to undo, and how to handle conflicts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndoCalls {
-    /// Their numbers, see [`crate::past_calls::PastCall::number`]. Without any, the files that the last undo left alone are
-    /// meant.
+    /// Their numbers, see [`crate::past_calls::PastCall::number`]. If empty, the files that the last undo left
+    /// unchanged are undone.
     pub calls: Vec<usize>,
-    /// Take back the later calls that depend on them as well.
+    /// Also undo the later calls that depend on them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub with_dependents: bool,
-    /// Merge the text of each file with what it holds now. If both changed the same lines, both are there between
-    /// conflict markers.
+    /// Merge the undo with the current text of each file. If both changed the same lines, the file gets both versions
+    /// between conflict markers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub merge: bool,
 }
@@ -23,22 +23,23 @@ pub struct UndoCalls {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Command {
-    /// Say something. During a turn it steers, otherwise it opens one.
+    /// Send a prompt. During a turn it steers the turn, otherwise it opens one.
     Prompt {
         /// Text and images.
         parts: Vec<Part>,
-        /// The channel that it came through.
+        /// The channel of the prompt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         channel: Option<Channel>,
     },
-    /// Say something in a turn of its own, whose last reply must match `schema`. During a turn it waits for the end.
+    /// Send a prompt that opens a turn of its own, whose last reply must match `schema`. During a turn the prompt waits
+    /// for the end.
     PromptWithSchema {
         /// Text and images.
         parts: Vec<Part>,
         /// JSON Schema of the last reply.
         schema: Value,
     },
-    /// Answer a call that asks.
+    /// Answer a call that asks for approval.
     Answer {
         /// The call.
         call: CallId,
@@ -47,11 +48,11 @@ pub enum Command {
         /// The user who gives it, where the front-end knows users.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
-        /// What the model is to do instead: a prompt that joins the turn, unless another answer came first.
+        /// What the model should do instead: a prompt that joins the turn, unless another answer came first.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         because: Option<String>,
     },
-    /// Answer a call that asks about its changes: yes to these parts of them, and no to the rest.
+    /// Answer a call that asks about its changes: accept these parts and reject the rest.
     AnswerInPart {
         /// The call.
         call: CallId,
@@ -65,68 +66,70 @@ pub enum Command {
     Reply {
         /// The call.
         call: CallId,
-        /// What the person said; `None` if there is no person.
+        /// The user's answer; `None` if no user can be asked.
         answer: Option<String>,
         /// The user who gives the answer, where the front-end knows users.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
-    /// Make this call in place of the model; the turn has this one round.
+    /// Make this call in place of the model, as a turn with this single round.
     Call {
         /// The tool.
         name: String,
         /// JSON of an object.
         arguments: Value,
     },
-    /// Make this call, which the person has typed: they are not asked about it, and nothing holds it back.
+    /// Make this call, which the user has typed. It runs without approval and is never queued.
     TypedCall {
         /// The tool.
         name: String,
         /// JSON of an object.
         arguments: Value,
     },
-    /// Make this call, which Haft proposes: the person is asked about its changes, whatever the rules and the mode allow.
+    /// Make this call, which Haft proposes: the user is asked about its changes, whatever the rules and the mode allow.
     ProposedCall {
         /// The tool.
         name: String,
         /// JSON of an object.
         arguments: Value,
     },
-    /// The job that this session is has come to its end.
+    /// Record the conclusion of the job of this session.
     Conclude(Conclusion),
-    /// Judge effects that no rule settles by this mode from here on, as far as the engine and the agent allow it.
+    /// Judge effects that no rule matches by this mode from here on, as far as the engine and the agent allow it.
     SetMode {
         /// The mode.
         mode: Mode,
     },
-    /// Record the agent and the model that the session was opened with, where its journal names others: it is opened
-    /// with them again. The first prompt does the same.
+    /// Record the agent and the model that the session was opened with, if its journal names others, so that the
+    /// session is opened with them again. The first prompt does the same.
     KeepSetup,
-    /// Judge files below this folder as those of the workspace from here on. During a turn it waits for the end.
+    /// Judge files below this folder like those of the workspace from here on. During a turn the command waits for the
+    /// end.
     AddRoot {
         /// Absolute, or relative to the workspace.
         root: PathBuf,
     },
-    /// Work towards this goal from here on; `None` for no goal any more. During a turn it waits for the end.
+    /// Set the goal of the session from here on; `None` removes it. During a turn the command waits for the end.
     SetGoal {
         /// The goal.
         goal: Option<Goal>,
     },
-    /// Ask no person from here on, and queue calls whose effects cannot be taken back.
+    /// Do not ask the user from here on, and queue calls whose effects cannot be undone.
     OpenOutbox,
-    /// Make the call of this item of the outbox. Refused where it was sent, and where what an earlier attempt did is unknown,
-    /// unless `again`. During a turn it waits for the end.
+    /// Make the call of this outbox item. Refused if the item was sent, or, without `again`, if the effect of an
+    /// earlier attempt is unknown. During a turn the command waits for the end.
     SendItem {
         /// The ID of the item.
         item: String,
-        /// Make it all the same where what an earlier attempt did is unknown.
+        /// Make the call even if the effect of an earlier attempt is unknown.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         again: bool,
         /// The user of a server who asks for it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
-    /// Never make the call of this item of the outbox. Refused where it was sent. During a turn it waits for the end.
+    /// Drop this outbox item: its call is never made. Refused if the item was sent. During a turn the command waits for
+    /// the end.
     DropItem {
         /// The ID of the item.
         item: String,
@@ -136,42 +139,41 @@ pub enum Command {
     },
     /// Stop the turn. Open calls are ended.
     Interrupt,
-    /// Take back the prompt that came last of those that wait for the next round. Refused if none waits.
+    /// Withdraw the last of the prompts that wait for the next round. Refused if none waits.
     WithdrawPrompt,
-    /// Take up an unfinished turn: after a crash, or after the model failed.
+    /// Resume an unfinished turn: after a crash, or after the model failed.
     Continue,
-    /// Go back to the entry `to`, and put changed files back too.
+    /// Go back to the entry `to`, and undo the file changes since.
     Rewind {
-        /// The last entry that stays.
+        /// The last entry to keep.
         to: Seq,
     },
-    /// Take back single calls, wherever they stand, and keep what came after them. Refused where later calls depend on
-    /// them, or a person's own changes are in the way. The conversation stays as it is.
+    /// Undo single calls at any place, and keep the calls after them. Refused if later calls depend on them, or if the
+    /// user's own changes conflict. The conversation stays unchanged.
     UndoCalls(UndoCalls),
-    /// Take back the last rewind.
+    /// Redo: undo the last rewind.
     Redo,
-    /// Put a summary in place of the beginning of the conversation. A turn ends with it, also where there is nothing
-    /// to summarize.
+    /// Replace the beginning of the conversation by a summary. Ends a turn, also if there is nothing to summarize.
     Compact,
 }
 
 impl Command {
-    /// Returns the answer to a call that asks, where the front-end knows no users.
+    /// Returns the answer to a call that asks for approval, without a user.
     pub fn answer(call: CallId, answer: Answer) -> Self {
         Self::Answer { call, answer, by: None, because: None }
     }
 
-    /// Returns a no to a call that asks, with what the model is told in its place, where the front-end knows no users.
+    /// Returns a denial of a call that asks for approval, with the instruction for the model, without a user.
     pub fn refuse(call: CallId, because: Option<String>) -> Self {
         Self::Answer { call, answer: Answer::No, by: None, because }
     }
 
-    /// Returns a yes to parts of what a call would do, where the front-end knows no users.
+    /// Returns the acceptance of parts of what a call would do, without a user.
     pub fn accept(call: CallId, accepted: Accepted) -> Self {
         Self::AnswerInPart { call, accepted, by: None }
     }
 
-    /// Returns the answer to the question of a call, where the front-end knows no users.
+    /// Returns the answer to the question of a call, without a user.
     pub fn reply(call: CallId, answer: Option<String>) -> Self {
         Self::Reply { call, answer, by: None }
     }

@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-/// Version of the journal's format, in its first entry. A newer one is refused.
+/// Version of the journal's format, in its first entry. Journals of a newer version are refused.
 pub const JOURNAL_VERSION: u32 = 2;
 
-/// A place where people talk, e.g. `telegram` / `4711`.
+/// A chat of a front-end, e.g. `telegram` / `4711`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Channel {
     /// The front-end.
     pub kind: String,
-    /// The conversation, by that front-end's own name for it.
+    /// ID of the chat, as the front-end names it.
     pub chat: String,
     /// IDs of the messages, as the front-end names them: a front-end that finds them in a journal does not send them
     /// again.
@@ -26,7 +26,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// Returns a conversation in which nothing has been said.
+    /// Returns a chat without messages.
     pub fn new(kind: impl Into<String>, chat: impl Into<String>) -> Self {
         Self { kind: kind.into(), chat: chat.into(), messages: Vec::new() }
     }
@@ -37,12 +37,12 @@ impl Channel {
 pub struct Entry {
     /// Position in the journal.
     pub seq: Seq,
-    /// The entry this one follows, if that is not the line before (after an undo).
+    /// The entry before this one in the conversation, if it is not the line before (after an undo).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Seq>,
     /// Milliseconds since 1970-01-01 UTC.
     pub at: u64,
-    /// What happened.
+    /// The fact.
     #[serde(flatten)]
     pub fact: Fact,
     /// Value of the hash chain, see [`crate::chain`], in hexadecimal; always the last field of the line. Older journals
@@ -51,7 +51,7 @@ pub struct Entry {
     pub chain: Option<String>,
 }
 
-/// Something that happened. Facts are never changed or removed.
+/// Something that happened in a session. Facts are never changed or removed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are named by their types")]
@@ -66,33 +66,33 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         price: Option<Price>,
     },
-    /// A person spoke. Opens a turn, or steers the one that runs.
+    /// The user sent a prompt. Opens a turn, or steers the turn that runs.
     Prompted {
         parts: Vec<Part>,
         #[serde(default)]
         channel: Option<Channel>,
     },
-    /// A person spoke in the middle of a turn. It waits for the next round. A `prompted` or `prompt_denied` entry
-    /// follows, at the latest when the session is opened again.
+    /// The user sent a prompt in the middle of a turn. The prompt waits for the next round. A `prompted` or
+    /// `prompt_denied` entry follows, at the latest when the session is opened again.
     PromptQueued {
         parts: Vec<Part>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         channel: Option<Channel>,
     },
-    /// A person took back the prompt that came last of those that waited.
+    /// The user withdrew the last of the prompts that waited.
     PromptWithdrawn,
-    /// A hook did not let a prompt through, or it names something that cannot be had: the model never reads it. A turn that
-    /// it would have opened ends at once.
+    /// A prompt was rejected, by a hook or because it names something that is not available. The model never reads it.
+    /// If the prompt would have opened a turn, the turn ends at once.
     PromptDenied {
         parts: Vec<Part>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         channel: Option<Channel>,
         reason: String,
     },
-    /// The model spoke, all of it.
+    /// A complete reply of the model.
     Replied { parts: Vec<Part>, usage: Usage, stop: StopReason },
-    /// A request was given up and sent again, or came to nothing: what it cost all the same, by the server's count or by
-    /// estimate.
+    /// A request was given up and sent again, or failed. `usage`: what it cost nevertheless, by the server's count or
+    /// by estimate.
     Retried { reason: String, usage: Usage },
     /// A model could not answer, and another one is asked in its place until the turn ends. Models are written as
     /// `PROVIDER/MODEL`.
@@ -101,7 +101,7 @@ pub enum Fact {
         from: String,
         to: String,
         reason: ModelFault,
-        /// In the words of the vendor.
+        /// The vendor's error message.
         message: String,
         /// When `from` can answer again, in milliseconds since 1970-01-01 UTC, if the vendor named a time.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,15 +115,15 @@ pub enum Fact {
     ModelAwaited {
         model: String,
         reason: ModelFault,
-        /// In milliseconds since 1970-01-01 UTC, as the vendor named it.
+        /// The time that the vendor named, in milliseconds since 1970-01-01 UTC.
         until: u64,
-        /// How long that was when it was recorded.
+        /// Seconds from the time of recording to `until`.
         seconds: u64,
         /// What `model` costs; `None` if unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         price: Option<Price>,
     },
-    /// A call that a person or a program made in place of the model. Opens a turn that has no other round.
+    /// A call that a user or a program made in place of the model. Opens a turn without any other round.
     Called {
         #[serde(flatten)]
         made: ToolCall,
@@ -132,30 +132,31 @@ pub enum Fact {
     ModelFailed {
         message: String,
         hint: Option<String>,
-        /// Why, where another model could have answered; `None` if the request itself is at fault.
+        /// The cause, if another model could have answered; `None` if the request itself is at fault.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<ModelFault>,
     },
-    /// A call waits for a person. `changes` are what it would do to files, where it already ran in a view.
+    /// A call waits for an approval. `changes`: what it would do to files, if it already ran in a view.
     ApprovalAsked {
         call: CallId,
         reason: String,
-        /// What an answer holds for.
+        /// The effects that the answer applies to.
         effects: Vec<Effect>,
         changes: Vec<Change>,
-        /// What it would also change below folders that Git ignores, without a record for an undo.
+        /// Additional changes below folders that Git ignores, which are not recorded for an undo.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         bulk: Vec<BulkFolder>,
-        /// What would run, where the call itself does not say so: it is read otherwise, or one of a session below.
+        /// The call that would run, if the recorded call does not show it: its arguments were interpreted differently,
+        /// or the call belongs to a child session.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runs: Option<Box<ToolCall>>,
-        /// What `changes` would add to and remove from the errors and warnings of the workspace; `None` if unknown.
+        /// Errors and warnings of the workspace that `changes` would add and remove; `None` if unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         diagnostics: Option<Box<DiagnosticsChange>>,
     },
-    /// The person accepts only these parts of what the call would do; the answer follows.
+    /// The user accepts only these parts of what the call would do. The answer follows.
     AcceptedPart { call: CallId, accepted: Accepted },
-    /// The person, or the front-end in place of one, has answered.
+    /// The user, or the front-end in place of the user, has answered.
     ApprovalAnswered {
         call: CallId,
         answer: Answer,
@@ -163,13 +164,13 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
-    /// A call wants to know something from a person.
+    /// A call asks the user a question.
     QuestionAsked {
         call: CallId,
         #[serde(flatten)]
         question: Question,
     },
-    /// What the person said; `None` if no person could be asked.
+    /// The user's answer; `None` if no user could be asked.
     QuestionAnswered {
         call: CallId,
         answer: Option<String>,
@@ -177,8 +178,8 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
-    /// A call asked the model something beside the conversation, in the name of an MCP server: what the model answered. The
-    /// person read the prompt in the question before it.
+    /// The model's answer to a request that a call made outside of the conversation, on behalf of an MCP server. The
+    /// user read the prompt in the question before it.
     Sampled { call: CallId, server: String, model: String, text: String, usage: Usage, stop: StopReason },
     /// A tool starts. Synced to disk before it begins.
     ToolStarted {
@@ -186,15 +187,15 @@ pub enum Fact {
         name: String,
         arguments: Value,
         how: Tracking,
-        /// Whether more can have happened than is recorded of files: it had access to a network.
+        /// Whether the call may have effects beyond the recorded file changes, because it had access to a network.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         outside: bool,
-        /// The files that its effects name for reading, as it is about to find them.
+        /// The files that its effects name for reading, as they are at the start of the call.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         reads: Vec<FileRead>,
     },
-    /// A command that was to be confined is not, since the system does not let it. Recorded once each time a session is
-    /// opened.
+    /// Commands that were to be confined are not, since the system does not support it. Recorded once each time a
+    /// session is opened.
     Unconfined { reason: String },
     /// The changes of a call, synced to disk before the files are touched: after a crash they are settled again.
     /// `result` is the call's result once they are settled. `unrecorded`: folders that Git ignores in which a command
@@ -207,8 +208,9 @@ pub enum Fact {
         #[serde(rename = "unkept", default, skip_serializing_if = "Vec::is_empty")]
         unrecorded: Vec<PathBuf>,
     },
-    /// A session below does something to files for `call`: on disk here, too, before it is real. `untracked` stands for
-    /// a command that begins and whose changes are not recorded; `unrecorded` is that of [`Fact::Staged`].
+    /// A child session changes files for `call`. Like the child's own journal, this journal has the fact on disk before
+    /// the files are changed. `untracked`: a command begins whose changes are not recorded. `unrecorded`: see
+    /// [`Fact::Staged`].
     #[serde(rename = "changed_below")]
     SubagentChanged {
         call: CallId,
@@ -218,10 +220,10 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unrecorded: Vec<PathBuf>,
     },
-    /// Files that a call had staged and that were left as they were: they had been changed elsewhere meanwhile, or
-    /// cannot be written.
+    /// Files that a call had staged and that were left unchanged, because they had been changed by another program
+    /// meanwhile or cannot be written.
     Unsettled { call: CallId, paths: Vec<PathBuf> },
-    /// Each call of a reply has exactly one of these, also one that never started.
+    /// A call ended. Each call of a reply has exactly one of these facts, also a call that never started.
     ToolEnded {
         call: CallId,
         name: String,
@@ -230,7 +232,8 @@ pub enum Fact {
         /// Time since the call's start, including the wait for an approval, in milliseconds.
         duration_ms: u64,
     },
-    /// Work began that outlives its call. If it works in a view, what it changes is staged under [`TaskId::call`].
+    /// A background task began, which outlives its call. If it works in a view, its changes are staged under
+    /// [`TaskId::call`].
     #[serde(rename = "job_started")]
     TaskStarted {
         #[serde(rename = "job")]
@@ -239,18 +242,18 @@ pub enum Fact {
         #[serde(default = "Tracking::untracked", skip_serializing_if = "Tracking::is_untracked")]
         how: Tracking,
     },
-    /// That work is over. Opens a turn.
+    /// A background task ended. Opens a turn.
     #[serde(rename = "job_ended")]
     TaskEnded {
         #[serde(rename = "job")]
         task: TaskId,
         result: ToolResult,
     },
-    /// A person chose what happens with effects that no rule settles: from here on, and when the session is opened
-    /// again.
+    /// The user chose what happens with effects that no rule decides on. Applies from here on, also after the session
+    /// is opened again.
     ModeSet { mode: Mode },
-    /// A person added a folder to the workspace: its files are judged as those of the workspace are, from here on, and when
-    /// the session is opened again. Absolute, without links.
+    /// The user added a folder to the workspace: its files are judged like those of the workspace from here on, also
+    /// after the session is opened again. `root` is absolute, without links.
     RootAdded { root: PathBuf },
     /// From this entry on, also after the session is opened again, the user is not asked: calls whose effects cannot be
     /// undone are queued.
@@ -261,52 +264,52 @@ pub enum Fact {
     ItemSending {
         item: String,
         call: CallId,
-        /// The user of a server who lets it.
+        /// The user of a server who sends it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
-    /// A person does not want this item.
+    /// The user dropped this item.
     ItemDropped {
         item: String,
-        /// The user of a server who does not want it.
+        /// The user of a server who dropped it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
-    /// Results gave way for want of room: the model reads these texts in their place. The whole ones are in their
-    /// `tool_ended`.
+    /// Results were evicted to make room in the window: the model reads these texts in their place. The complete
+    /// results are in their `tool_ended` facts.
     Evicted { results: Vec<Evicted> },
-    /// The beginning of the conversation gave way to a summary: what the model reads are the first and the last
-    /// prompt, the summary, and the last `kept` messages.
+    /// A summary replaced the beginning of the conversation: the model reads the first and the last prompt, the
+    /// summary, and the last `kept` messages.
     Compacted {
         summary: String,
         kept: usize,
         /// Maximum bytes of a prompt that is kept word for word.
         pinned_bytes: usize,
         by: Summarizer,
-        /// About how many tokens a request took, and takes now.
+        /// Estimated tokens of a request before and after the compaction.
         before: u64,
         after: u64,
-        /// What the summary cost.
+        /// Tokens of the request for the summary.
         #[serde(default)]
         usage: Usage,
     },
     /// The last reply claims something that the journal does not show; the model reads `text`. At most once per turn.
     Reminded { claims: Vec<String>, text: String },
-    /// What the last reply of the turn must be, from here on: JSON Schema; `None` if anything. A turn that a prompt opens
-    /// afterwards says it anew.
+    /// JSON Schema that the last reply of the turn must match from here on; `None` for any reply. Applies to this turn
+    /// only: a later turn records its own.
     AnswerSchema { schema: Option<Value> },
-    /// The last reply does not match the schema. The model reads `text` and is asked again; `None` if it was asked often
-    /// enough.
+    /// The last reply does not match the schema. The model reads `text` and is asked again; `None` once the maximum
+    /// number of attempts is reached.
     AnswerRejected { problems: Vec<String>, text: Option<String> },
-    /// The last reply matches the schema; `answer` is what it says.
+    /// The last reply matches the schema; `answer` is its value.
     Answered { answer: Value },
     /// The prompt before this entry was sent in plan mode, or is the first one after plan mode: the model reads `text`
     /// with the prompt.
     Planning { is_on: bool, text: String },
-    /// A person answered the plan that the last reply is: the model reads `text` and continues, with the work if the
-    /// plan was accepted. The mode of the work is a `mode_set` before it.
+    /// The user answered the plan in the last reply. The model reads `text` and continues, with the work if the plan
+    /// was accepted. A `mode_set` before this fact sets the mode of the work.
     PlanAnswered { is_accepted: bool, text: String },
-    /// What the session works towards from here on; `None` for nothing any more.
+    /// The goal of the session from here on; `None` removes it.
     GoalSet { goal: Option<Goal> },
     /// Haft runs the check of the goal. No reply of the model makes this call; the text that follows tells its result.
     GoalChecked {
@@ -314,11 +317,11 @@ pub enum Fact {
         made: ToolCall,
     },
     /// The check that has just ended does not show that the goal is reached. The model reads `text` and continues;
-    /// `None` if that is of no use.
+    /// `None` if the model is stuck.
     GoalMissed {
-        /// A sentence without its dot.
+        /// A sentence without its full stop.
         why: String,
-        /// How many checks in a row failed as the one before, with nothing changed in between.
+        /// Number of consecutive checks that failed like the check before, with nothing changed in between.
         #[serde(default)]
         unchanged: u32,
         text: Option<String>,
@@ -333,47 +336,48 @@ pub enum Fact {
     },
     /// An attempt ended.
     AttemptEnded(AttemptEnd),
-    /// The last reply made no call and did not say that all is done; the model reads `text` and continues.
+    /// The last reply made no call and did not say that the work is done. The model reads `text` and continues.
     Nudged { text: String },
     /// The next request, or the next second, would pass a limit; the turn ends.
     BudgetReached { what: Resource, spent: f64, limit: f64 },
-    /// The turn has had all the model calls that it may have; it ends.
+    /// The turn reached the maximum number of model calls and ends.
     RoundsReached {
         limit: u32,
         #[serde(flatten)]
         left: RemainingWork,
-        /// In the words of the profile, where it has some.
+        /// The profile's text for this, if it has one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// A person stopped the turn.
+    /// The user stopped the turn.
     Interrupted,
-    /// An unfinished turn was taken up again.
+    /// An unfinished turn was resumed.
     Continued,
     /// The turn ended: nothing happens until the next prompt. `usage` and `cost_usd` are those of the turn and of the
     /// agents that it delegated to; no cost if a price is unknown.
     TurnEnded { outcome: Outcome, rounds: u32, usage: Usage, cost_usd: Option<f64> },
-    /// The job that this session is has come to its end.
+    /// The job of this session ended.
     #[serde(rename = "concluded")]
     JobFinished(Conclusion),
-    /// Files are about to be put back, or forward again. It is on disk before the first of them is touched.
+    /// An undo or a redo of files begins. This fact is on disk before the first file is touched.
     Rewinding(Rewind),
-    /// Files were put back, or forward again. The entry's `parent` is where the conversation continues.
+    /// An undo or a redo of files ended. The conversation continues at the entry's `parent`.
     Rewound {
         way: Direction,
         changes: Vec<Change>,
-        /// Left alone: they were changed elsewhere meanwhile, or for the reason in `failed`.
+        /// Files that were left unchanged, because they had been changed by another program meanwhile or for the reason
+        /// in `failed`.
         conflicts: Vec<PathBuf>,
         /// Files in `conflicts` that could not be written or read, and why.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         failed: BTreeMap<PathBuf, String>,
-        /// Calls on the way whose changes were not recorded.
+        /// Calls in the undone range whose changes were not recorded.
         untracked: Vec<CallId>,
-        /// The calls that were taken back by their numbers, in ascending order: the conversation stays as it is. Empty
-        /// where the conversation went back as well.
+        /// Numbers of the calls that were undone one by one, in ascending order, with the conversation unchanged. Empty
+        /// if the conversation went back as well.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<usize>,
-        /// Files that were changed elsewhere meanwhile, and hold both now.
+        /// Files that had been changed by another program meanwhile, into which both changes were merged.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         merged: Vec<PathBuf>,
         /// Files in `merged` that have conflict markers.
@@ -398,7 +402,8 @@ impl Fact {
         }
     }
 
-    /// Returns whether it tells that this work began: its start, or the end of its call, which may stand long before it.
+    /// Returns whether this fact records that background task `job` began: its `task_started`, or the end of its call,
+    /// which may come long before.
     pub fn begins(&self, job: &TaskId) -> bool {
         match self {
             Self::TaskStarted { task: begun, .. } => begun == job,
@@ -408,12 +413,12 @@ impl Fact {
     }
 }
 
-/// A tool result whose text gave way.
+/// A tool result whose text was evicted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evicted {
     /// Index in [`crate::Transcript::messages`].
     pub message: usize,
-    /// What the model reads in its place.
+    /// The text that the model reads instead.
     pub text: String,
 }
 
@@ -421,26 +426,26 @@ pub struct Evicted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Summarizer {
-    /// The model that the conversation is with.
+    /// The model of the conversation.
     Model,
-    /// No model could be asked: prompts, changed files and the last results, by rule.
+    /// No model could be asked: a digest of prompts, changed files and the last results, built by rules.
     Digest,
 }
 
-/// What a person answers to a call that asks.
+/// The answer to a call that asks for approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// This time.
+    /// Allows the call this time.
     Once,
-    /// This time, and whenever the same effect is asked for in this session.
+    /// Allows the call, and every later request for the same effects in this session.
     Always,
-    /// No.
+    /// Denies the call.
     No,
-    /// No person can be asked.
+    /// No user can be asked.
     #[serde(rename = "nobody")]
     Unanswered,
-    /// The front-end gave an answer that it was not offered. It allows nothing.
+    /// The front-end gave an answer that was not among the choices. It allows nothing.
     NotUnderstood,
 }
 
@@ -450,13 +455,13 @@ pub enum Answer {
 pub enum Outcome {
     /// The model finished.
     Finished,
-    /// A person stopped it.
+    /// The user stopped it.
     Interrupted,
     /// The model could not be asked.
     Failed,
-    /// Too many model calls.
+    /// The limit on model calls was reached.
     RoundLimit,
-    /// Too many tokens or too much money.
+    /// The limit on tokens, cost or time was reached.
     Budget,
     /// The model repeated the same calls, or a reply that did not end was cut off.
     Repeating,
@@ -466,12 +471,12 @@ pub enum Outcome {
     Unproven,
     /// The last reply does not match the schema that was asked for.
     InvalidAnswer,
-    /// The goal is not reached, and the model gets no further.
+    /// The goal is not reached, and the model makes no progress.
     Stuck,
 }
 
 impl Outcome {
-    /// Returns why the turn did not come to a good end, as people read it: a sentence without its dot. `None` if it did.
+    /// Returns why the turn did not succeed, as a sentence for the user without its full stop. `None` if it did.
     pub fn reason(self) -> Option<&'static str> {
         Some(match self {
             Self::Finished => return None,
@@ -495,12 +500,12 @@ impl Outcome {
     }
 }
 
-/// What is left to do.
+/// The remaining work of a turn that ended early.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemainingWork {
     /// Steps of the last list that are not done, in its order.
     pub steps: Vec<String>,
-    /// What the model said last, or the calls that it made last; empty where there is neither.
+    /// The last text of the model, or its last calls; empty if there is neither.
     pub last: String,
 }
 
@@ -516,8 +521,8 @@ impl RemainingWork {
 }
 
 impl SessionSetup {
-    /// Returns what was chosen last, also if that was undone since, or what the session began with. `None` if the first entry
-    /// is missing.
+    /// Returns the setup that was chosen last, even if that choice was undone since, or the setup that the session
+    /// began with. `None` if the first entry is missing.
     pub fn of(entries: &[Arc<Entry>]) -> Option<Self> {
         let chosen = entries.iter().rev().find_map(|entry| match &entry.fact {
             Fact::SetupChanged { setup, .. } => Some(setup.clone()),
@@ -528,14 +533,14 @@ impl SessionSetup {
 }
 
 impl SessionOpened {
-    /// Returns the first fact of these entries; `None` if they do not begin with it.
+    /// Returns the `session_opened` of these entries; `None` if they do not begin with it.
     pub fn of(entries: &[Arc<Entry>]) -> Option<&Self> {
         entries.first()?.opened()
     }
 }
 
 impl Entry {
-    /// Returns the fact if it is the one that begins a session.
+    /// Returns the `session_opened`; `None` for other facts.
     pub fn opened(&self) -> Option<&SessionOpened> {
         match &self.fact {
             Fact::SessionOpened(opened) => Some(opened),
@@ -544,11 +549,11 @@ impl Entry {
     }
 }
 
-/// What a front-end sees of a session.
+/// What front-ends receive from a session.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// A line of the journal.
     Recorded(Arc<Entry>),
-    /// Something that is in no journal.
+    /// A live update, which is not recorded.
     Live(Update),
 }

@@ -1,14 +1,16 @@
-//! [`Evidence`]: checks what an agent says against the facts of its session.
+//! [`Evidence`]: checks the claims of an agent against the facts of its session.
 use crate::Entry;
 use std::sync::Arc;
 
-/// Checks what an agent says against the facts of its session. The crate `haft-evidence` has the one that Haft uses.
+/// Checks the claims of an agent against the facts of its session. The crate `haft-evidence` has the implementation
+/// that Haft uses.
 pub trait Evidence: Send + Sync + 'static {
-    /// Returns the claims of the last reply that nothing in `entries` shows, each in the reply's own words with what is
-    /// missing. `check` is the command line that shows that the work is well; if it is `None`, any run of tests does.
+    /// Returns the claims of the last reply that `entries` do not prove, each in the reply's own words with what is
+    /// missing. `check` is the command line that proves the work; if it is `None`, any run of tests does.
     fn unproven(&self, entries: &[Arc<Entry>], check: Option<&str>) -> Vec<String>;
 
-    /// Returns the tests that failed in the last run of the conversation `path`, and in none before its first change.
+    /// Returns the tests that failed in the last test run of the conversation `path`, but in no run before its first
+    /// change.
     fn failing_tests(&self, path: &[&Arc<Entry>]) -> Vec<String>;
 }
 

@@ -1,4 +1,4 @@
-//! [`up_to`]: which entries a fork, a session that begins like another one, takes over.
+//! [`up_to`]: selects the entries that a fork copies. A fork is a session that begins with entries of another session.
 use crate::{Entry, Fact, Seq, Transcript, active_path};
 use std::{fmt, sync::Arc};
 
@@ -9,7 +9,7 @@ pub enum NoFork {
     NoEntry {
         /// The entry that was asked for.
         at: Seq,
-        /// The last one there is.
+        /// The last entry of the session.
         last: Seq,
     },
     /// Calls of a reply have no result there.
@@ -18,7 +18,7 @@ pub enum NoFork {
         at: Seq,
         /// The last entry before the reply.
         before: Seq,
-        /// The first one at which all its calls have a result, if they ever got one.
+        /// The first entry at which all calls have a result, if there is one.
         after: Option<Seq>,
     },
 }
@@ -40,8 +40,8 @@ impl fmt::Display for NoFork {
     }
 }
 
-/// The entries up to `at`, those that an undo left behind included; all of them without `at`. Their last one is where
-/// the conversation continues.
+/// The entries up to `at`, including abandoned entries before an undo; all entries if `at` is `None`. The conversation
+/// continues at the last of them.
 pub fn up_to(entries: &[Arc<Entry>], at: Option<Seq>) -> Result<&[Arc<Entry>], NoFork> {
     let last = entries.last().map_or(Seq(0), |entry| entry.seq);
     let at = at.unwrap_or(last);

@@ -1,31 +1,31 @@
-//! [`Goal`]: what a session works towards, turn after turn, until its check shows that it is reached.
+//! [`Goal`]: a goal that a session pursues turn after turn, until the goal's check succeeds.
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a session works towards, and the call that checks it. Haft makes the call: before the model begins, and each time the
-/// model has no more to do.
+/// A goal, and the call that checks it. Haft makes the call before the model begins, and each time the model has
+/// finished.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Goal {
-    /// In the words of the person.
+    /// The goal, as the user wrote it.
     pub text: String,
-    /// The check as the person wrote it: a command line, or the name of a tool that runs tests.
+    /// The check, as the user wrote it: a command line, or the name of a tool that runs tests.
     pub check: String,
     /// The tool that runs it.
     pub tool: String,
     /// JSON of an object.
     pub arguments: Value,
-    /// Whether a person wrote the check, so that it runs unasked.
+    /// Whether the user wrote the check, so that it runs without approval.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_typed: bool,
-    /// How many attempts are made in all, from 2 to [`MAX_ATTEMPTS`](crate::MAX_ATTEMPTS): where the turn does not reach the
-    /// goal, the others work in views of their own. `None` for the turn alone.
+    /// Number of attempts including the turn, from 2 to [`MAX_ATTEMPTS`](crate::MAX_ATTEMPTS): if the turn does not
+    /// reach the goal, the others work in views of their own. `None` for the turn alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u8>,
-    /// Whether all attempts are made to their ends, and a person chooses among those that reach the goal. Without an
-    /// answer the one with the lowest number is taken. If this is not set, the first one that reaches the goal is.
+    /// Whether all attempts run to their end and the user chooses among those that reach the goal; without an answer,
+    /// the one with the lowest number wins. If not set, the first attempt that reaches the goal wins.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub choose: bool,
-    /// The only attempt that is made besides the turn. A replay makes the one that was taken.
+    /// Number of the only attempt besides the turn. A replay repeats only the attempt that won.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<u8>,
 }

@@ -1,19 +1,19 @@
-//! [`JobSpec`] and [`Conclusion`]: a job that is a session of its own: its task, and its result.
+//! [`JobSpec`] and [`Conclusion`]: the task and the result of a job, which is a session of its own.
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{fmt, path::PathBuf};
 
-/// What a job is to do; is in the first entry of its session.
+/// The task of a job, recorded in the first entry of its session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobSpec {
-    /// Which agent does it: `builder`, `debugger`, …
+    /// The agent of the job: `builder`, `debugger`, …
     pub kind: String,
-    /// What such a job is called: `build`, `debug`, …; empty if unknown.
+    /// The type of the job: `build`, `debug`, …; empty if unknown.
     #[serde(default, rename = "type", skip_serializing_if = "String::is_empty")]
     pub job_type: String,
-    /// In a person's words.
+    /// The task, as the user wrote it.
     pub description: String,
-    /// The folder that it was asked for in; the session may work in a copy of it.
+    /// The folder in which the job was requested; the session may work in a copy of it.
     pub origin: PathBuf,
     /// The branch that it works on, in a work tree of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,7 +35,7 @@ pub struct BaseCommit {
     pub branch: Option<String>,
 }
 
-/// How a job stands.
+/// The status of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobStatus {
@@ -43,22 +43,22 @@ pub enum JobStatus {
     Pending,
     /// A session works on it.
     Running,
-    /// A person must answer, or the process that worked on it is gone: it can be taken up.
+    /// The user must answer, or the process of the job has ended: the job can be resumed.
     Waiting,
-    /// Done, and there is evidence.
+    /// The job succeeded, with evidence.
     Completed,
     /// The job failed, for the reason that is recorded.
     Failed,
-    /// A person stopped it.
+    /// The user stopped it.
     Cancelled,
 }
 
 impl JobStatus {
-    /// All there are.
+    /// All statuses.
     pub const ALL: [Self; 6] =
         [Self::Pending, Self::Running, Self::Waiting, Self::Completed, Self::Failed, Self::Cancelled];
 
-    /// Whether nothing more will happen by itself.
+    /// Whether the status is final.
     pub fn is_over(self) -> bool {
         match self {
             Self::Completed | Self::Failed | Self::Cancelled => true,
@@ -80,12 +80,12 @@ impl fmt::Display for JobStatus {
     }
 }
 
-/// What a job came to.
+/// The result of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conclusion {
     /// A final status.
     pub status: JobStatus,
-    /// Why, in a person's words.
+    /// The reason, as a text for the user.
     pub reason: String,
     /// The results of the calls that prove it; may be empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -2,23 +2,23 @@
 use crate::{Asking, Conclusion, Direction, Entry, Fact, JobSpec, JobStatus, SessionOpened, active_path};
 use std::sync::Arc;
 
-/// A job as its journal tells it.
+/// The state of a job according to its journal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobSummary {
-    /// What it is to do.
+    /// The task of the job.
     pub order: JobSpec,
-    /// How it stands.
+    /// The status of the job.
     pub status: JobStatus,
     /// Model replies so far.
     pub rounds: u32,
-    /// What it is doing, or what it came to.
+    /// Its current activity, or its result.
     pub progress: String,
     /// The conclusion, once there is one.
     pub conclusion: Option<Conclusion>,
 }
 
 impl JobSummary {
-    /// Folds the entries of a session; `None` if it is not a job. `is_alive`: a process has it open.
+    /// Folds the entries of a session; `None` if it is not a job. `is_alive`: whether a process has the session open.
     pub fn of(entries: &[Arc<Entry>], is_alive: bool) -> Option<Self> {
         let order = SessionOpened::of(entries)?.order.as_ref()?;
         let mut fold = Fold::default();
@@ -41,7 +41,7 @@ impl JobSummary {
     }
 }
 
-/// What became of a job whose work a person has undone: it is not taken up by itself.
+/// The progress of a job whose work the user has undone: it does not restart by itself.
 const UNDONE: &str = "undone by a person; `haft jobs retry` begins again";
 
 #[derive(Default)]
@@ -49,7 +49,7 @@ struct Fold {
     rounds: u32,
     progress: String,
     has_begun: bool,
-    /// The last thing that happened is that a person went back.
+    /// Whether the last entry is a rewind by the user.
     is_undone: bool,
     asking: Asking,
     conclusion: Option<Conclusion>,
@@ -63,7 +63,7 @@ impl Fold {
     fn apply(&mut self, fact: &Fact) {
         self.asking.apply(fact);
         match fact {
-            // Talking about what is done does not undo it.
+            // A prompt after the completion does not change the status.
             Fact::Prompted { .. } | Fact::Continued if self.is_completed() => {}
             Fact::Prompted { .. } | Fact::Continued => {
                 (self.has_begun, self.conclusion, self.progress) = (true, None, "thinking".into());

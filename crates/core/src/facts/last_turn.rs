@@ -2,15 +2,15 @@
 use crate::{Command, Entry, Fact, Outcome, Part, StopReason, active_path, answer::wanted_schema};
 use std::sync::Arc;
 
-/// How the last turn of a session stands, where no process is at it. A summary, a mode and what is queued are no part of a
-/// turn, and change nothing about it.
+/// The state of the last turn of a session that no process has open. Summaries, mode changes and queued items are not
+/// part of a turn and do not affect it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastTurn {
-    /// No turn can continue: no turn was begun, it was taken back, or the session is a job that has been concluded.
+    /// No turn can continue: there is none, it was undone, or the session is a job that has ended.
     None,
     /// The process ended in the middle of the turn.
     CutOff,
-    /// The turn used all model calls that it may make; how many these are.
+    /// The turn used this maximum number of model calls.
     OutOfRounds(u32),
     /// It ended with this outcome.
     Ended(Outcome),
@@ -42,8 +42,8 @@ impl LastTurn {
         }
     }
 
-    /// Returns whether it continues as soon as a person resumes the session: it did not end because a person stopped
-    /// it.
+    /// Returns whether the turn continues as soon as the user resumes the session: it was cut off, ran out of rounds,
+    /// or failed.
     pub fn goes_on_when_resumed(self) -> bool {
         match self {
             Self::CutOff | Self::OutOfRounds(_) | Self::Ended(Outcome::Failed) => true,
@@ -52,11 +52,11 @@ impl LastTurn {
     }
 }
 
-/// What a model reads whose reply was cut off.
+/// The prompt for a model whose reply was cut off.
 const CONTINUE_PROMPT: &str = "Your reply was cut off. Go on where it stopped.";
 
-/// Returns what takes up the last turn of a session with these entries. Where half a reply was recorded, it stands, and
-/// asking for the same again would give nothing new: the prompt asks the model to continue.
+/// Returns the command that continues the last turn of a session with these entries. If an incomplete reply was
+/// recorded, it is a prompt that asks the model to continue that reply.
 pub fn go_on(entries: &[Arc<Entry>]) -> Command {
     let path = active_path(entries);
     let last = path.iter().rev().map(|entry| &entry.fact).find(|fact| {
@@ -80,7 +80,7 @@ pub fn go_on(entries: &[Arc<Entry>]) -> Command {
 struct Fold {
     last: LastTurn,
     is_open: bool,
-    /// How many rounds it may have, where these are used up.
+    /// The maximum number of rounds, if the turn reached it.
     rounds: Option<u32>,
 }
 
@@ -90,7 +90,7 @@ impl Fold {
             Fact::Prompted { .. } | Fact::Called { .. } | Fact::Continued | Fact::TaskEnded { .. } => {
                 (self.last, self.is_open, self.rounds) = (LastTurn::CutOff, true, None);
             }
-            // The entry that opened it may be lost.
+            // The entry that opened the turn may be missing.
             Fact::Replied { .. } | Fact::ToolStarted { .. } if !self.is_open => {
                 (self.last, self.is_open, self.rounds) = (LastTurn::CutOff, true, None);
             }

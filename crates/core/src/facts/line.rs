@@ -1,10 +1,11 @@
-//! An [`Event`] as a line of JSON: `{"seq":N|null,"at":MS,"type":TYPE,…}`. A fact has a place in the journal, a live
-//! update has none.
+//! [`of`] and [`read`]: write and parse an [`Event`] as a line of JSON: `{"seq":N|null,"at":MS,"type":TYPE,…}`. `seq`
+//! is `null` for a live update.
 use crate::{Entry, Event, Seq, Update};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-/// Without a line end. `at` is milliseconds since 1970-01-01 UTC; an entry has its own.
+/// Returns the line without a line end. `at` is milliseconds since 1970-01-01 UTC, for live updates; an entry has its
+/// own time.
 pub fn of(event: &Event, at: u64) -> String {
     match event {
         Event::Recorded(entry) => of_entry(entry),
@@ -26,7 +27,7 @@ pub fn of_update(update: &Update, at: u64) -> String {
     Value::Object(line).to_string()
 }
 
-/// The event that a line tells; an error says why it tells none.
+/// Parses the event of a line; an error says why it is invalid.
 pub fn read(line: &[u8]) -> Result<Event, serde_json::Error> {
     let Head { seq } = serde_json::from_slice(line)?;
     match seq {
@@ -35,13 +36,14 @@ pub fn read(line: &[u8]) -> Result<Event, serde_json::Error> {
     }
 }
 
-/// An entry of a journal. Place and fact are read one after the other: together, each fact would be copied twice.
+/// Parses an entry of a journal. Position and fact are parsed one after the other: parsing them together would copy
+/// each fact twice.
 pub fn entry(line: &[u8]) -> Result<Entry, serde_json::Error> {
     let Place { seq, parent, at, chain } = serde_json::from_slice(line)?;
     Ok(Entry { seq, parent, at, fact: serde_json::from_slice(line)?, chain })
 }
 
-/// The type of an entry is in its first bytes, behind three numbers.
+/// The type of an entry is within this many bytes, after three numbers.
 const HEAD_BYTES: usize = 128;
 
 /// Returns whether an entry is of one of these types, each written as `"type":"NAME"`. Reads only the first bytes of
@@ -51,8 +53,8 @@ pub fn is_one_of(line: &[u8], types: &[&[u8]]) -> bool {
     types.iter().any(|kind| head.windows(kind.len()).any(|part| part == *kind))
 }
 
-/// The place of an entry, also where nothing else of the line can be read: one that a newer Haft wrote still has its
-/// place.
+/// Parses only the position of an entry. This works even if the rest of the line is invalid, for example if a newer
+/// Haft wrote it.
 pub fn seq_of(line: &[u8]) -> Option<Seq> {
     serde_json::from_slice::<Head>(line).ok()?.seq
 }
@@ -75,7 +77,7 @@ struct Head {
     seq: Option<Seq>,
 }
 
-/// Must be there, even where it is `null`.
+/// Deserializes a field that must be present, even if it is `null`.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Seq>, D::Error> {
     Option::deserialize(deserializer)
 }

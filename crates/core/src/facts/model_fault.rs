@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelFault {
-    /// The vendor has too much to do.
+    /// The vendor is overloaded.
     Overloaded,
-    /// The account's limit on requests or tokens in a time is reached.
+    /// The account's rate limit on requests or tokens is reached.
     RateLimited,
     /// The quota of the account's plan is used up, until the time that the vendor names.
     QuotaExhausted,
     /// The account has no credit left.
     CreditExhausted,
-    /// The key was refused, or the account may not ask this.
+    /// The key was rejected, or the account is not authorized.
     AccessDenied,
     /// The vendor's content policy: the model did not answer this conversation.
     Refused,
@@ -22,7 +22,7 @@ pub enum ModelFault {
 }
 
 impl ModelFault {
-    /// Returns whether it lasts until a person does something about it.
+    /// Returns whether the fault lasts until the user resolves it.
     pub fn is_lasting(self) -> bool {
         match self {
             Self::CreditExhausted | Self::AccessDenied => true,
@@ -44,7 +44,7 @@ impl ModelFault {
         }
     }
 
-    /// Returns it as people read it, behind the name of the model: `is overloaded`.
+    /// Returns the fault as a text for the user that follows the name of the model: `is overloaded`.
     pub fn sentence(self) -> &'static str {
         match self {
             Self::Overloaded => "is overloaded",

@@ -1,4 +1,5 @@
-//! [`SessionOpened`]: the first fact of a session: who works, where, on what; and [`SessionSetup`], which may change later.
+//! [`SessionOpened`]: the first fact of a session, with its agent, workspace and task. [`SessionSetup`]: the part that
+//! may change later.
 use crate::{Forked, JobSpec, SessionId};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -24,7 +25,7 @@ pub struct SessionOpened {
     /// The session that delegated to this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delegated_by: Option<SessionId>,
-    /// What it is to do, if the session is a job.
+    /// The task, if the session is a job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<JobSpec>,
     /// The session whose entries it begins with.
@@ -39,7 +40,7 @@ pub struct SessionOpened {
 }
 
 impl SessionOpened {
-    /// Returns what it began with.
+    /// Returns the setup that the session began with.
     pub fn setup(&self) -> SessionSetup {
         SessionSetup { agent: self.agent.clone(), model: self.model.clone(), effort: self.effort.clone() }
     }
@@ -54,7 +55,7 @@ impl SessionOpened {
         self.delegated_by.is_some()
     }
 
-    /// Returns the folder that a person asked for work in: a job works in a copy of it.
+    /// Returns the folder in which the user requested the work: a job works in a copy of it.
     pub fn asked_in(&self) -> &PathBuf {
         self.order.as_ref().map_or(&self.workspace, |order| &order.origin)
     }

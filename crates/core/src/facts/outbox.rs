@@ -1,4 +1,4 @@
-//! [`OutboxItem`]: a call that a session has queued because its effect cannot be taken back, and what became of it.
+//! [`OutboxItem`]: a call that a session has queued because its effect cannot be undone, and its state.
 use crate::{
     CallId, CommandRun, Entry, Fact, ItemKind, QueuedCall, Report, Seq, SessionId, SessionOpened, TestRun,
     ToolCall, ToolErrorKind, ToolResult, active_path, text_of,
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{collections::HashSet, fmt, sync::Arc};
 
-/// What became of an item.
+/// The state of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemState {
-    /// It waits for a person.
+    /// The item waits until the user sends or drops it.
     Queued,
     /// The item's call has begun. If no process has the session open, this reads as [`ItemState::Unknown`].
     Sending,
@@ -19,9 +19,9 @@ pub enum ItemState {
     Sent,
     /// The item's call failed.
     Failed,
-    /// The item's call was cut off: what it did is unknown.
+    /// The item's call was interrupted: its effect is unknown.
     Unknown,
-    /// A person does not want it, or its turn was undone.
+    /// The user dropped the item, or its turn was undone.
     Dropped,
 }
 
@@ -47,7 +47,7 @@ pub struct OutboxItem {
     pub kind: ItemKind,
     /// The host, the remote, `SERVER/TOOL` or the program.
     pub target: String,
-    /// What became of it.
+    /// The item's state.
     pub state: ItemState,
     /// The session.
     pub session: SessionId,
@@ -67,7 +67,7 @@ pub struct OutboxItem {
     pub queued_at: u64,
     /// When its call began the last time, in milliseconds since 1970-01-01 UTC.
     pub sent_at: Option<u64>,
-    /// What its call gave.
+    /// The result of its call.
     pub result: Option<String>,
 }
 
@@ -82,7 +82,7 @@ pub struct TestEvidence {
     pub is_outdated: bool,
 }
 
-/// Letters of a session's ID that an item's ID begins with: the last ones, which are random.
+/// Number of characters of the session's ID that an item's ID begins with: the last ones, which are random.
 const SESSION_LETTERS: usize = 8;
 
 /// The ID of the item with this number, counted from 1, of `session`: `o5k1v9qc-2`.
@@ -106,7 +106,7 @@ pub fn outbox(entries: &[Arc<Entry>]) -> Vec<OutboxItem> {
     fold.items.into_iter().map(|(item, _)| item).collect()
 }
 
-/// The item with this ID, if it may be sent; `again`: also where what an earlier attempt did is unknown.
+/// Returns the item with this ID, if it may be sent. `again`: also if the effect of an earlier attempt is unknown.
 ///
 /// # Errors
 /// Says why it may not: a sentence for people.
@@ -123,7 +123,7 @@ pub fn to_send(entries: &[Arc<Entry>], id: &str, again: bool) -> Result<OutboxIt
     }
 }
 
-/// Whether the item with this ID may be dropped.
+/// Checks that the item with this ID may be dropped.
 ///
 /// # Errors
 /// Says why it may not: a sentence for people.
@@ -145,14 +145,14 @@ pub fn queued(entries: &[Arc<Entry>]) -> usize {
     entries.iter().filter(|entry| matches!(entry.fact, Fact::Queued(_))).count()
 }
 
-/// Whether a session with these entries queues what cannot be taken back.
+/// Whether a session with these entries queues calls whose effects cannot be undone.
 pub fn has_outbox(entries: &[Arc<Entry>]) -> bool {
     entries.iter().any(|entry| matches!(entry.fact, Fact::OutboxOpened))
 }
 
 struct Fold {
     session: SessionId,
-    /// The items, each with the call that sends it while that runs.
+    /// The items, each with the ID of the call that sends it, while that call runs.
     items: Vec<(OutboxItem, Option<CallId>)>,
     prompt: String,
     tests: Option<TestEvidence>,
@@ -229,13 +229,13 @@ impl Fold {
     }
 }
 
-/// What is known of a call that has ended so.
+/// Returns the state of an item whose call ended with `result`.
 fn state_after(result: &ToolResult) -> ItemState {
     match (result.report(), &result.error) {
-        // A process that was stopped may have reached its server before.
+        // A process that was stopped may already have sent its request.
         (Some(Report::Command(run)), _) if run.is_stopped() => ItemState::Unknown,
         (Some(Report::Command(CommandRun { exit_code: None, .. })), _) => ItemState::Unknown,
-        // So may have what broke: a connection, a server, the process of Haft.
+        // The same holds after a system error: in a connection, a server, or the process of Haft.
         (_, Some(failure)) if failure.kind == ToolErrorKind::System => ItemState::Unknown,
         _ if result.went_well() => ItemState::Sent,
         _ => ItemState::Failed,

@@ -1,4 +1,4 @@
-//! [`PastCalls`]: the calls of a session by their numbers, and what each did to files, in order.
+//! [`PastCalls`]: the numbered calls of a session, and the file changes of each, in order.
 use crate::{
     CallId, Change, Direction, Entry, Fact, FileRead, Part, Seq, ToolCall, ToolErrorKind, ToolResult,
     Tracking, active_path,
@@ -6,12 +6,12 @@ use crate::{
 use serde_json::Value;
 use std::{path::PathBuf, sync::Arc};
 
-/// The calls of a session that a rewind did not leave behind.
+/// The calls of a session, without those before which a rewind went back.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PastCalls {
-    /// In the order in which they were made. The first one has the number 1.
+    /// The calls, in the order in which they were made. The first one has the number 1.
     pub calls: Vec<PastCall>,
-    /// What happened to files, oldest first.
+    /// The changes of files, oldest first.
     pub steps: Vec<FileStep>,
 }
 
@@ -20,37 +20,38 @@ pub struct PastCalls {
 pub struct PastCall {
     /// Number of the call in its session, counted from 1. An undo does not change the numbers of earlier calls.
     pub number: usize,
-    /// ID that the model gave the call. Later replies may use the same one.
+    /// ID that the model gave the call. Later replies may use the same ID.
     pub id: CallId,
     /// The tool, as the call named it.
     pub name: String,
-    /// Arguments as they were checked, or as the model wrote them if they could not be.
+    /// The checked arguments, or the model's own if they failed the check.
     pub arguments: Value,
     /// The entry of the reply that made it.
     pub reply: Seq,
     /// How its changes were recorded; `None` if it never started.
     pub how: Option<Tracking>,
-    /// Whether more can have happened than is recorded of files.
+    /// Whether the call may have effects beyond the recorded file changes.
     pub outside: bool,
     /// The files that its effects name for reading.
     pub reads: Vec<FileRead>,
     /// `None` if it has not ended.
     pub result: Option<ToolResult>,
-    /// What it did to files, one change for each step.
+    /// Its changes of files, one for each step.
     pub changes: Vec<Change>,
     /// Folders in which it changed more than is recorded.
     pub unrecorded: Vec<PathBuf>,
-    /// Whether a person accepted only a part of what it did.
+    /// Whether the user accepted only a part of its changes.
     pub is_part: bool,
-    /// Whether a session below made its changes.
+    /// Whether a child session made its changes.
     pub is_delegated: bool,
-    /// Whether its work continued when the call had ended.
+    /// Whether it started a background task.
     pub has_task: bool,
-    /// Whether it was taken back by its number.
+    /// Whether it was undone by its number.
     pub is_undone: bool,
 }
 
-/// What one call, or an undo by number, did to files at one moment. `changes` is empty at the end of a call that did nothing.
+/// The changes that one call, or an undo by number, made to files at one moment. `changes` is empty at the end of a
+/// call that did nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileStep {
     /// The number of the call; `None` for an undo.
@@ -74,7 +75,7 @@ impl PastCalls {
         self.calls.get(number.checked_sub(1)?)
     }
 
-    /// Returns the calls that did something to files and were not taken back.
+    /// Returns the calls that changed files and were not undone.
     pub fn changing(&self) -> impl DoubleEndedIterator<Item = &PastCall> {
         self.calls.iter().filter(|call| !call.changes.is_empty() && !call.is_undone)
     }
@@ -160,7 +161,7 @@ impl PastCalls {
         }
     }
 
-    /// What a background task changed belongs to the call that began it.
+    /// Returns the number of a call. The changes of a background task belong to the call that started it.
     fn number_of(&self, id: &CallId) -> Option<usize> {
         let began = |call: &PastCall| {
             let task = call.result.as_ref().and_then(|result| result.job.as_ref());
@@ -183,13 +184,14 @@ impl PastCall {
         ToolCall::new(self.id.0.clone(), self.name.clone(), self.arguments.clone())
     }
 
-    /// Returns whether the tool does not take such arguments.
+    /// Returns whether the arguments failed the tool's check.
     pub fn is_invalid(&self) -> bool {
         let error = self.result.as_ref().and_then(|result| result.error.as_ref());
         error.is_some_and(|error| error.kind == ToolErrorKind::Validation)
     }
 
-    /// Returns whether a person or the policy said no, or the call was interrupted: made again, it would end the same way.
+    /// Returns whether the user or the policy denied the call, or the call was interrupted or has no result: a
+    /// repetition would end the same way.
     pub fn was_stopped(&self) -> bool {
         let Some(error) = self.result.as_ref().map(|result| &result.error) else { return true };
         error.as_ref().is_some_and(|error| error.kind == ToolErrorKind::Permission || error.is_interruption())

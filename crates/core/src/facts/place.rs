@@ -1,4 +1,4 @@
-//! [`SessionId`] and [`Seq`]: names of sessions, and places in their journals.
+//! [`SessionId`] and [`Seq`]: IDs of sessions, and positions in their journals.
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -13,7 +13,7 @@ impl fmt::Display for Seq {
     }
 }
 
-/// Names a session and its folder.
+/// ID of a session, which is also the name of its folder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SessionId(pub String);

@@ -1,12 +1,13 @@
-//! [`progress`]: says how far a session is on the way to its goal, by its journal; [`OpenGoal`]: the goal that it works towards.
+//! [`progress`]: computes from the journal how far a session is on the way to its goal. [`OpenGoal`]: the goal of a
+//! session.
 use super::goal::Goal;
 use crate::{CallId, Changed, Entry, Fact, Report, Seq, ToolCall, ToolResult, Tracking, active_path};
 use std::{collections::HashMap, sync::Arc};
 
-/// After this many checks in a row that fail as the one before, with nothing changed or said in between, the model is
-/// stuck.
+/// The model is stuck after this many consecutive checks that fail like the check before, with no change and no prompt
+/// in between.
 const MAX_UNCHANGED_CHECKS: u32 = 3;
-/// After this many checks in a row that could not be run, going on is of no use.
+/// The model is stuck after this many consecutive checks that could not be run.
 const MAX_CHECKS_NOT_RUN: u32 = 2;
 
 /// How far a session is on the way to its goal.
@@ -26,25 +27,25 @@ pub enum Progress {
 /// What is missing, after a run of the check by Haft.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missed {
-    /// A sentence without its dot.
+    /// A sentence without its full stop.
     pub why: String,
     /// What the check printed.
     pub printed: String,
     /// Whether the check ran for the first time since the goal was set.
     pub is_first: bool,
-    /// How many checks in a row could not be run.
+    /// Number of consecutive checks that could not be run.
     pub not_run: u32,
-    /// How many checks in a row failed as the one before, with nothing changed or said in between.
+    /// Number of consecutive checks that failed like the check before, with no change and no prompt in between.
     pub unchanged: u32,
 }
 
 impl Missed {
-    /// Whether going on is of no use: the check cannot be run, or the model changes nothing any more.
+    /// Whether continuing is useless: the check cannot be run, or the model makes no more changes.
     pub fn is_stuck(&self) -> bool {
         self.unchanged >= MAX_UNCHANGED_CHECKS || self.not_run >= MAX_CHECKS_NOT_RUN
     }
 
-    /// What the model reads, with what the check printed behind it.
+    /// Returns the text for the model, followed by the output of the check.
     pub fn text(&self, goal: &Goal) -> String {
         let Self { why, printed, .. } = self;
         let printed = if printed.is_empty() { String::new() } else { format!("\n\n{printed}") };
@@ -70,8 +71,8 @@ struct Run<'a> {
     result: &'a ToolResult,
 }
 
-/// Returns how far the session is on the way to the goal that was set last in `path`, by the last run of its check, if Haft
-/// made it; `None` if there is no goal, or no such run.
+/// Returns how far the session is on the way to the goal that was set last in `path`, judged by the last run of its
+/// check, if Haft made that run; `None` if there is no goal or no such run.
 pub fn progress(path: &[&Arc<Entry>]) -> Option<Progress> {
     let (set, goal) = path.iter().enumerate().rev().find_map(|(place, entry)| match &entry.fact {
         Fact::GoalSet { goal } => Some((place, goal.as_ref())),
@@ -126,7 +127,7 @@ fn runs<'a>(path: &[&'a Arc<Entry>], goal: &Goal) -> Vec<Run<'a>> {
     runs
 }
 
-/// How many runs by Haft at the end failed as the one before did, with nothing changed in between.
+/// Number of runs by Haft at the end of `runs` that failed like the run before, with nothing changed in between.
 fn unchanged(path: &[&Arc<Entry>], runs: &[Run<'_>], goal: &Goal) -> u32 {
     let own: Vec<&Run<'_>> = runs.iter().filter(|run| run.is_own).collect();
     let is_same = |pair: &&[&Run<'_>]| {
@@ -139,8 +140,8 @@ fn unchanged(path: &[&Arc<Entry>], runs: &[Run<'_>], goal: &Goal) -> u32 {
     own.windows(2).rev().take_while(is_same).count() as u32
 }
 
-/// Whether files were changed, or a command may have changed some. What the `runs` of the check wrote, such as a report, does
-/// not count.
+/// Whether files were changed, or a command may have changed some. Files that the `runs` of the check wrote, such as
+/// reports, do not count.
 fn is_changed(path: &[&Arc<Entry>], runs: &[Run<'_>], goal: &Goal) -> bool {
     let is_own = |fact: &&Fact| match fact {
         Fact::Staged { call, .. } => runs.iter().any(|run| run.call == call),
@@ -154,7 +155,7 @@ fn is_changed(path: &[&Arc<Entry>], runs: &[Run<'_>], goal: &Goal) -> bool {
     !Changed::of(facts).is_empty() || path.iter().any(may_have)
 }
 
-/// Whether a person said something.
+/// Whether the user sent a prompt.
 fn is_prompted(path: &[&Arc<Entry>]) -> bool {
     path.iter().any(|entry| matches!(entry.fact, Fact::Prompted { .. }))
 }
@@ -169,7 +170,7 @@ fn is_changed_by_others(path: &[&Arc<Entry>], run: &Run<'_>) -> bool {
     !Changed::of(others).is_empty()
 }
 
-/// `None` if it did not come to its end.
+/// Whether the check succeeded; `None` if it did not run to its end.
 fn passed(result: &ToolResult) -> Option<bool> {
     match result.report().filter(|_| result.is_ok())? {
         Report::Tests(run) => Some(run.ok),
@@ -178,7 +179,7 @@ fn passed(result: &ToolResult) -> Option<bool> {
     }
 }
 
-/// What a run came to that did not succeed.
+/// Says why a run did not succeed.
 fn failure(result: &ToolResult) -> String {
     if let Some(error) = &result.error {
         return error.message.clone();
@@ -198,7 +199,7 @@ fn failure(result: &ToolResult) -> String {
     }
 }
 
-/// Times and places in memory differ from run to run.
+/// Removes numbers, because times and memory addresses differ from run to run.
 fn without_numbers(text: &str) -> String {
     text.chars().filter(|character| !character.is_ascii_digit()).collect()
 }
@@ -221,7 +222,7 @@ impl OpenGoal {
         open
     }
 
-    /// Folds one more fact into what was known.
+    /// Folds one more fact into `open`.
     pub fn apply(open: &mut Option<Self>, fact: &Fact) {
         match fact {
             Fact::GoalSet { goal } => {

@@ -1,4 +1,5 @@
-//! [`QueuedCall`]: a call that waits for a person, since its effect cannot be taken back; and which calls these are.
+//! [`QueuedCall`]: a call that waits in the outbox until the user sends it, because its effect cannot be undone. Also
+//! decides which calls are queued.
 use crate::{CallId, Effect, ToolCall, ToolResult};
 use haft_shell::{Command, Runs};
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemKind {
-    /// Run a command that reaches what lies outside of its view.
+    /// Run a command with effects outside of its view.
     Command,
     /// Push commits, a package or an image.
     Push,
@@ -17,7 +18,7 @@ pub enum ItemKind {
     Request,
     /// Call a tool of an MCP server.
     Mcp,
-    /// Send a message to people.
+    /// Send a message to other users.
     Message,
 }
 
@@ -33,14 +34,14 @@ impl fmt::Display for ItemKind {
     }
 }
 
-/// A call in place of which the model was told that it is queued. The fields of [`crate::Fact::Queued`].
+/// A call that was queued instead of run; the model was told so. The fields of [`crate::Fact::Queued`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QueuedCall {
     /// The call.
     pub call: CallId,
     /// The ID of the item, see [`crate::outbox::item_id`].
     pub item: String,
-    /// What sending it would do.
+    /// What sending the item would do.
     pub kind: ItemKind,
     /// The host, the remote, `SERVER/TOOL` or the program.
     pub target: String,
@@ -50,13 +51,14 @@ pub struct QueuedCall {
     pub name: String,
     /// The arguments, as the model wrote them.
     pub arguments: Value,
-    /// The call that sends it: with the tool's own names, and with all that it needs outside of a view.
+    /// The call that sends the item: with the tool's own parameter names, and with everything that it needs outside of
+    /// a view.
     pub sends: ToolCall,
-    /// What the model is told.
+    /// The result that the model reads.
     pub result: ToolResult,
 }
 
-/// Commands that are of no use inside a view, word for word, and what they do.
+/// Commands that have no use inside a view, each as its first words, and what they do.
 static SENDERS: [(&[&str], ItemKind); 32] = [
     (&["git", "push"], ItemKind::Push),
     (&["git", "send-email"], ItemKind::Message),
@@ -92,10 +94,10 @@ static SENDERS: [(&[&str], ItemKind); 32] = [
     (&["mutt"], ItemKind::Message),
 ];
 
-/// Programs that send requests, and read what comes back.
+/// Programs that send requests and read the responses.
 const REQUESTERS: [&str; 4] = ["curl", "wget", "http", "https"];
 
-/// Options of these programs that send something, as words begin.
+/// Prefixes of the options with which these programs send data.
 const SENDING_OPTIONS: [&str; 13] = [
     "-XPOST",
     "-XPUT",
@@ -112,11 +114,11 @@ const SENDING_OPTIONS: [&str; 13] = [
     "--post-file",
 ];
 
-/// Methods that change something, as words.
+/// HTTP methods that change something.
 const SENDING_METHODS: [&str; 4] = ["POST", "PUT", "PATCH", "DELETE"];
 
-/// Whether this command line reaches out in any case, so that it is of no use to run it in a view: `git push`, `curl -d …`. A
-/// request to this machine counts if nothing else runs that could answer it.
+/// Whether this command line certainly has effects outside of its view, so that running it in a view has no use: `git
+/// push`, `curl -d …`. A request to this machine counts only if the line runs no other command that could answer it.
 pub fn reaches_out(line: &str) -> bool {
     let runs = Runs::of(line);
     if sender(&runs).is_some() {
@@ -130,8 +132,8 @@ pub fn reaches_out(line: &str) -> bool {
     is_request && sends && (runs.commands.len() == 1 || !named_host(line).is_some_and(|host| is_here(&host)))
 }
 
-/// The first command of a line that is in [`SENDERS`], with its row. A word that a shell replaces stands for none of these:
-/// such a line runs in a view, where it reaches nothing.
+/// The first command of a line that is in [`SENDERS`], with its row. A word that a shell expands matches no row: such a
+/// line runs in a view, where it has no network.
 fn sender(runs: &Runs) -> Option<(&Command, &'static [&'static str], ItemKind)> {
     let row = |command| {
         let row = SENDERS.iter().find(|(words, _)| Command::begins_with(command, words));
@@ -157,7 +159,7 @@ fn named_host(line: &str) -> Option<String> {
     Some(host[..end.unwrap_or(host.len())].to_owned()).filter(|host| !host.is_empty())
 }
 
-/// What a call with these effects would do outside, and to what.
+/// Returns what a call with these effects would do outside of its view, and the target.
 pub fn kind_of(effects: &[Effect]) -> (ItemKind, String) {
     let hosts = effects.iter().filter_map(|effect| match effect {
         Effect::Network(target) => Some(named_host(target).unwrap_or_else(|| target.clone())),

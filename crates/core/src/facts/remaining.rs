@@ -1,8 +1,8 @@
-//! [`RemainingWork::of`]: what is left to do if a turn is ended early, as far as its own facts show.
+//! [`RemainingWork::of`]: the remaining work of a turn that ended early, as far as its own facts show.
 use crate::{Entry, Fact, Part, Plan, RemainingWork, StepStatus, clip, text_of};
 use std::sync::Arc;
 
-/// Maximum bytes of the last words that are repeated.
+/// Maximum bytes of [`RemainingWork::last`].
 const MAX_LAST_WORDS_BYTES: usize = 400;
 
 impl RemainingWork {

@@ -1,9 +1,9 @@
-//! [`Rewind`]: an undo or a redo that is about to move files.
+//! [`Rewind`]: an undo or a redo that is about to change files.
 use crate::{CallId, Change, Seq};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What an undo or a redo is about to do.
+/// An undo or a redo that is about to begin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rewind {
     /// Whether files go back or forward.
@@ -13,13 +13,13 @@ pub struct Rewind {
     /// Where the conversation continues; `None` if it stays where it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Seq>,
-    /// Calls on the way whose changes were not recorded.
+    /// Calls in the undone range whose changes were not recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untracked: Vec<CallId>,
-    /// The calls to take back by their numbers, in ascending order; empty if the conversation goes back.
+    /// Numbers of the calls to undo one by one, in ascending order; empty if the conversation goes back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<usize>,
-    /// Files that were changed elsewhere, and are to hold both changes.
+    /// Files that another program changed, into which both changes are merged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<PathBuf>,
     /// Files in `merged` that get conflict markers.
@@ -27,12 +27,12 @@ pub struct Rewind {
     pub marked: Vec<PathBuf>,
 }
 
-/// Which way files were moved.
+/// The direction in which files change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// Back to what they were.
     Undo,
-    /// Forward to what an undo took back.
+    /// Forward to their state before an undo.
     Redo,
 }

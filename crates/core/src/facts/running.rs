@@ -1,20 +1,20 @@
-//! [`Running`]: background work that outlived its call, folded from a journal.
+//! [`Running`]: a background task that has not ended, folded from a journal.
 use crate::{CallId, Entry, Fact, TaskId, Tracking};
 use std::{collections::HashMap, sync::Arc};
 
-/// Work that has not ended.
+/// A background task that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Running {
     /// ID of the task.
     pub job: TaskId,
     /// What it does, in a few words.
     pub title: String,
-    /// How much is recorded of what it does to files.
+    /// How much of its file changes is recorded.
     pub how: Tracking,
 }
 
 impl Running {
-    /// Returns the work that `entries` began and whose end they do not have, oldest first.
+    /// Returns the tasks that began in `entries` and did not end there, oldest first.
     pub fn of(entries: &[Arc<Entry>]) -> Vec<Self> {
         let (mut running, mut started): (Vec<Self>, HashMap<&CallId, Tracking>) = Default::default();
         for entry in entries {

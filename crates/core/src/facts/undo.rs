@@ -1,9 +1,9 @@
-//! [`Plan`]: what an undo puts back, read off the journal without touching files.
+//! [`Plan`]: the changes that an undo would make, computed from the journal without touching files.
 //!
-//! An undo or a redo is recorded twice. [`Fact::Rewinding`] is on disk before the first file is touched and names all that is
-//! to be moved; [`Fact::Rewound`] follows it at once when the files are moved. A journal that ends with `rewinding` belongs to
-//! a process that died in between. The next process that opens the session moves the same files again before it does anything
-//! else ([`interrupted`]): moving a file twice is moving it once, so that the files are never left between two states.
+//! An undo or a redo is recorded twice. [`Fact::Rewinding`] is on disk before the first file is touched and lists all
+//! changes; [`Fact::Rewound`] follows as soon as the files are changed. A journal that ends with `rewinding` belongs to
+//! a process that died in between. The next process that opens the session repeats the changes before it does anything
+//! else ([`interrupted`]). Repeating a change has no further effect, so the files are never left between two states.
 use crate::{
     CallId, Change, ChangeKind, Changed, Direction, Entry, Fact, Rewind, Seq, SessionOpened, TaskId,
     Tracking, active_path, changed, past_calls::PastCalls, policy::is_git_object,
@@ -16,17 +16,17 @@ use std::{
     sync::Arc,
 };
 
-/// What going back to an entry would do.
+/// The changes of an undo back to an entry.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// Changes to settle, in this order.
     pub changes: Vec<Change>,
-    /// Calls on the way whose changes were not recorded.
+    /// Calls in the undone range whose changes were not recorded.
     pub untracked: Vec<CallId>,
 }
 
-/// Returns the undo or redo that a process began and did not finish, and its entry. A fork took over the entry at most: its
-/// files are the other session's business.
+/// Returns the undo or redo that a process began and did not finish, and its entry. A forked session ignores such an
+/// entry that it copied: the other session handles its files.
 pub fn interrupted(entries: &[Arc<Entry>]) -> Option<(Seq, &Rewind)> {
     let last = entries.last()?;
     let Fact::Rewinding(rewind) = &last.fact else { return None };
@@ -34,7 +34,7 @@ pub fn interrupted(entries: &[Arc<Entry>]) -> Option<(Seq, &Rewind)> {
     taken_over.is_none_or(|from| from.seq < last.seq).then_some((last.seq, rewind))
 }
 
-/// The changes of all staged calls after `to`, newest first, turned round.
+/// Returns the reversed changes of all staged calls after `to`, newest first.
 pub fn back_to(entries: &[Arc<Entry>], to: Seq) -> Plan {
     let path = active_path(entries);
     let undone = path.iter().map(|entry| (entry.seq, &entry.fact)).filter(|(seq, _)| *seq > to);
@@ -55,8 +55,8 @@ pub fn back_to(entries: &[Arc<Entry>], to: Seq) -> Plan {
     Plan { changes: without_objects(changes), untracked }
 }
 
-/// Whether a call has changed files up to `to`, and ended only later: going back there would keep what it changed, and
-/// leave the call without a result.
+/// Whether a call changed files up to `to` and ended only later. Going back to `to` would keep these changes and leave
+/// the call without a result.
 pub fn is_within_call(entries: &[Arc<Entry>], to: Seq) -> bool {
     let before = entries.partition_point(|entry| entry.seq <= to);
     let mut open = HashSet::new();
@@ -64,7 +64,7 @@ pub fn is_within_call(entries: &[Arc<Entry>], to: Seq) -> bool {
         match &entry.fact {
             Fact::Staged { call, .. } | Fact::SubagentChanged { call, .. } => drop(open.insert(call)),
             Fact::ToolEnded { call, .. } => drop(open.remove(call)),
-            // A background task is a call of its own.
+            // The changes of a background task are recorded under its own call ID.
             Fact::TaskEnded { task, .. } => drop(open.remove(&task.call())),
             _ => {}
         }
@@ -72,8 +72,8 @@ pub fn is_within_call(entries: &[Arc<Entry>], to: Seq) -> bool {
     !open.is_empty()
 }
 
-/// The changes of an undo without those that remove Git objects of a repository that stays: later commits of the user
-/// may need them, and Git itself removes unused ones.
+/// Returns the changes of an undo without the removal of Git objects of a repository that stays: later commits of the
+/// user may need them, and Git itself removes unused ones.
 pub fn without_objects(changes: Vec<Change>) -> Vec<Change> {
     let is_removed = |change: &&Change| change.kind() == ChangeKind::Deleted;
     let heads = changes.iter().filter(is_removed).filter(|change| change.path.ends_with(".git/HEAD"));
@@ -86,8 +86,9 @@ pub fn without_objects(changes: Vec<Change>) -> Vec<Change> {
     changes.into_iter().filter(|change| !stays(change)).collect()
 }
 
-/// The entry before the prompt that opened the last turn, or before the last call that changed files and was made in place of
-/// the model: going back there undoes the last turn. Without either of them, the one before the first call that changed files.
+/// The entry before the prompt that opened the last turn, or before the last call that changed files and was made in
+/// place of the model. Going back to this entry undoes the last turn. Without such a prompt or call, it is the entry
+/// before the first call that changed files.
 pub fn before_last_turn(entries: &[Arc<Entry>]) -> Option<Seq> {
     let path = active_path(entries);
     let has_changed = |place: usize| !Changed::of(path[place..].iter().map(|entry| &entry.fact)).is_empty();
@@ -122,7 +123,7 @@ pub fn before_last_calls(entries: &[Arc<Entry>], count: usize) -> Option<Seq> {
     let (mut reply, mut begun) = (0, HashMap::new());
     for (place, entry) in path.iter().enumerate() {
         match &entry.fact {
-            // Names of calls may come again.
+            // Later replies may use the same call IDs.
             Fact::Replied { .. } => reply = place,
             Fact::Staged { call, .. } | Fact::SubagentChanged { call, .. } | Fact::Unsettled { call, .. } => {
                 let new = (place..place, Changed::default());
@@ -137,7 +138,8 @@ pub fn before_last_calls(entries: &[Arc<Entry>], count: usize) -> Option<Seq> {
     let mut begun: Vec<Range<usize>> = begun.map(|(places, _)| places).collect();
     begun.sort_unstable_by_key(|places| Reverse(places.start));
     let mut place = begun.get(count.max(1).min(begun.len()).checked_sub(1)?)?.start;
-    // A call that began before and continued after it is undone as a whole: newest first, so once through is enough.
+    // A call that began before `place` and ended after it is undone as a whole. The calls are sorted newest first, so
+    // one pass is enough.
     for places in begun {
         if places.start < place && place <= places.end {
             place = places.start;
@@ -146,8 +148,8 @@ pub fn before_last_calls(entries: &[Arc<Entry>], count: usize) -> Option<Seq> {
     place.checked_sub(1).map(|before| path[before].seq)
 }
 
-/// The last undo that was not taken back: the changes that repeat what it undid, and the entry where the conversation
-/// then continues. `None` if nothing was undone, or if a prompt was sent since.
+/// The last undo that was not redone: the changes that redo what it undid, and the entry where the conversation then
+/// continues. `None` if nothing was undone, or if a prompt was sent since.
 pub fn last_undo(entries: &[Arc<Entry>]) -> Option<(Vec<Change>, Seq)> {
     let path = active_path(entries);
     for (place, entry) in path.iter().enumerate().rev() {
@@ -160,7 +162,7 @@ pub fn last_undo(entries: &[Arc<Entry>]) -> Option<(Vec<Change>, Seq)> {
                 let head = entries.get(place.checked_sub(1)?)?;
                 return Some((changes.iter().rev().map(Change::inverse).collect(), head.seq));
             }
-            // What was in its way may be gone.
+            // The redo had conflicts, which may be gone: offer these files again.
             Fact::Rewound { way: Direction::Redo, changes, conflicts, .. } if !conflicts.is_empty() => {
                 let left = changes.iter().filter(|change| conflicts.contains(&change.path));
                 return Some((left.cloned().collect(), entry.parent?));
@@ -172,8 +174,8 @@ pub fn last_undo(entries: &[Arc<Entry>]) -> Option<(Vec<Change>, Seq)> {
     None
 }
 
-/// The contents of repositories that the calls of the last undo had added. The undo left them ([`without_objects`]), but Git may
-/// have removed them since: the redo needs them again.
+/// The Git objects that the calls of the last undo had added. The undo kept them ([`without_objects`]), but Git may
+/// have removed them since, and the redo needs them.
 pub fn objects_of_last_undo(entries: &[Arc<Entry>]) -> Vec<Change> {
     let path = active_path(entries);
     let Some(undo) = path.iter().rfind(|entry| matches!(entry.fact, Fact::Rewound { .. })) else {
@@ -207,12 +209,13 @@ fn has_begun(path: &[&Arc<Entry>], task: &TaskId) -> bool {
     path.iter().any(|entry| entry.fact.begins(task))
 }
 
-/// Whether the conversation has gone back to before the background task began.
+/// Whether a rewind went back to before the background task began.
 pub fn is_taken_back(entries: &[Arc<Entry>], task: &TaskId) -> bool {
     !has_begun(&active_path(entries), task)
 }
 
-/// What the last undo would have done to the files that it left alone, one change for each; empty once a prompt has followed.
+/// The changes that the last undo could not make, one for each file that it left unchanged; empty once a prompt has
+/// followed.
 pub fn left_alone(entries: &[Arc<Entry>]) -> Vec<Change> {
     let path = active_path(entries);
     let since = path.iter().rev().take_while(|entry| !matches!(entry.fact, Fact::Prompted { .. }));

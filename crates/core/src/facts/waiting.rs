@@ -1,9 +1,10 @@
-//! [`waiting_prompts`]: prompts that arrived in the middle of a turn and that no turn has taken up.
+//! [`waiting_prompts`]: prompts that arrived in the middle of a turn and still wait.
 use crate::{Entry, Fact};
 use std::collections::VecDeque;
 
-/// Returns, as what opens a turn or joins one, what waits in a session of these entries, the oldest first. They are taken
-/// up in the order in which they were said. What waited where a fork begins is taken up in the session it comes from.
+/// Returns the waiting prompts of a session with these entries as facts that open or join a turn, the oldest first, in
+/// the order of their processing. Prompts that waited where a fork begins belong to the session that it was forked
+/// from.
 pub fn waiting_prompts<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<Fact> {
     let (mut waiting, mut taken_over) = (VecDeque::new(), None);
     for entry in entries {

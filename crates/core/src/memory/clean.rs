@@ -1,15 +1,16 @@
-//! [`clean`]: makes a text of a journal or a person one harmless line of Markdown; which commands and names may be quoted.
+//! [`clean`]: turns a text of a journal or the user into one harmless line of Markdown. Also decides which commands and
+//! names may be quoted.
 use crate::secret::is_secret;
 
 /// Maximum characters of a line.
 const MAX_LINE: usize = 200;
 /// Maximum bytes of a command or of the name of a test.
 const MAX_QUOTED: usize = 100;
-/// Maximum words of a command that are no options: more would be prose.
+/// Maximum words of a command that are not options: a text with more is prose.
 const MAX_WORDS: usize = 5;
 
-/// Returns `text` as one line that ends no comment, begins none, and hides nothing; `None` if nothing is left, or if it holds
-/// what looks like a secret.
+/// Returns `text` as one line that neither begins nor ends a comment and hides nothing; `None` if nothing is left, or
+/// if it contains something that looks like a secret.
 pub fn clean(text: &str) -> Option<String> {
     let is_hidden = |c: char| {
         c.is_control()
@@ -28,7 +29,7 @@ pub fn clean(text: &str) -> Option<String> {
     Some(short.trim_end().to_owned())
 }
 
-/// Returns the command if it may be quoted: one plain command that holds no secret and no prose.
+/// Returns the command if it may be quoted: one plain command without secrets and prose.
 pub(super) fn command(line: &str) -> Option<String> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:=@,+-".contains(c);
@@ -40,7 +41,7 @@ pub(super) fn command(line: &str) -> Option<String> {
     holds.then(|| words.join(" ")).filter(|line| !line.is_empty())
 }
 
-/// Returns the name of a test or a file if it may be quoted: one word that is no prose.
+/// Returns the name of a test or a file if it may be quoted: one word that is not prose.
 pub(super) fn name(name: &str) -> Option<String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:-[]".contains(c);
     let holds = !name.is_empty() && name.len() <= MAX_QUOTED && name.chars().all(is_plain);

@@ -1,5 +1,5 @@
-//! [`learn`]: what the journals of a workspace show again and again, as lines of memory; and which lines they do not show any
-//! more.
+//! [`learn`]: derives memory lines from what the journals of a workspace show repeatedly, and finds lines that the
+//! journals contradict.
 use super::{
     MemoryChange, MemoryLine, SessionRecord, Source,
     observe::{Observed, Run},
@@ -10,20 +10,20 @@ use std::{
     sync::Arc,
 };
 
-/// How many sessions must show the same.
+/// Minimum number of sessions that must show the same.
 const MIN_SESSIONS: usize = 2;
-/// Two corrections are alike if they share at least this part of their words.
+/// Two corrections count as the same if they share at least this fraction of their words.
 const MIN_SHARED_WORDS: f64 = 0.6;
-/// Words that say nothing of what is corrected.
+/// Words that are ignored when corrections are compared.
 const FILLER_WORDS: [&str; 14] =
     ["a", "an", "and", "do", "in", "is", "it", "no", "of", "please", "that", "the", "this", "to"];
 
-/// What journals show.
+/// Memory lines derived from journals.
 #[derive(Debug, Default)]
 pub struct Learned {
-    /// Lines that are shown, those that the user refused or had forgotten left out.
+    /// The derived lines, without those that the user declined or had removed.
     pub lines: Vec<MemoryLine>,
-    /// Texts of lines that later sessions contradict, with what contradicts each.
+    /// Texts of lines that later sessions contradict, each with the contradicting entries.
     contradicted: HashMap<String, Vec<Source>>,
     /// Entries that were undone.
     undone: HashSet<Source>,
@@ -40,7 +40,7 @@ pub fn learn(sessions: &[SessionRecord]) -> Learned {
 }
 
 impl Learned {
-    /// Returns what is proposed for a file that has these lines of memory.
+    /// Returns the proposed changes for a file with these memory lines.
     pub fn change(&self, present: &[MemoryLine]) -> MemoryChange {
         let has_text = |line: &MemoryLine| self.lines.iter().any(|shown| shown.text == line.text);
         let withdraw = present.iter().filter_map(|line| Some((line.clone(), self.objection(line)?)));
@@ -49,7 +49,7 @@ impl Learned {
         MemoryChange { add: self.lines.iter().filter(is_new).cloned().collect(), withdraw }
     }
 
-    /// Why a line does not hold any more: a sentence without its dot. `None` if nothing speaks against it.
+    /// Returns why a line is outdated, as a sentence without its full stop; `None` if it is not.
     pub fn objection(&self, line: &MemoryLine) -> Option<String> {
         if self.lines.iter().any(|shown| shown.text == line.text) {
             return None;
@@ -65,8 +65,8 @@ impl Learned {
 
 type Contradicted = HashMap<String, Vec<Source>>;
 
-/// Commands that succeeded in several sessions and were not found at once; those whose last runs failed in several sessions
-/// are contradicted.
+/// Lines for commands that succeeded in several sessions after a search or a failure. Commands whose last runs failed
+/// in several sessions are contradicted.
 fn commands(observed: &[Observed]) -> (Vec<MemoryLine>, Contradicted) {
     let mut by_command: BTreeMap<&str, Vec<&Run>> = BTreeMap::new();
     for run in observed.iter().flat_map(|observed| &observed.runs) {
@@ -94,7 +94,7 @@ fn commands(observed: &[Observed]) -> (Vec<MemoryLine>, Contradicted) {
     (lines, contradicted)
 }
 
-/// Tests that failed and passed in two runs of one command with nothing changed in between.
+/// Lines for tests that failed and passed in two runs of the same command with nothing changed in between.
 fn flaky(observed: &[Observed]) -> Vec<MemoryLine> {
     let mut lines: Vec<MemoryLine> = Vec::new();
     for runs in observed.iter().map(|observed| &observed.runs) {
@@ -120,7 +120,7 @@ fn flaky(observed: &[Observed]) -> Vec<MemoryLine> {
     lines
 }
 
-/// What the user said in like words in several sessions, in the words of the first time.
+/// Lines for corrections that the user gave in similar words in several sessions, in the words of the first one.
 fn corrections(observed: &[Observed]) -> Vec<MemoryLine> {
     let mut lines: Vec<MemoryLine> = Vec::new();
     for (text, source) in observed.iter().flat_map(|observed| &observed.corrections) {
@@ -147,7 +147,7 @@ fn words(text: &str) -> HashSet<String> {
     words.filter(|word| !FILLER_WORDS.contains(word)).map(str::to_owned).collect()
 }
 
-/// The entries of a session that an undo left behind, and those of calls that were taken back.
+/// The entries of a session that an undo abandoned, and the entries of calls that were undone.
 fn undone(record: &SessionRecord) -> Vec<Source> {
     let path: HashSet<Seq> = active_path(&record.entries).iter().map(|entry| entry.seq).collect();
     let mut undone: Vec<Seq> = record.entries.iter().map(|entry| entry.seq).collect();

@@ -1,4 +1,4 @@
-//! [`Observed`]: what one session shows of commands, tests and corrections, without what was undone.
+//! [`Observed`]: the commands, tests and corrections in one session, without what was undone.
 use super::{SessionRecord, Source, TOOL, clean};
 use crate::{Answer, CallId, Entry, Fact, Part, Report, Seq, ToolCall, Tracking, active_path, text_of};
 use crate::{SessionOpened, past_calls::PastCalls};
@@ -8,32 +8,33 @@ use std::{
     sync::Arc,
 };
 
-/// What a session shows, in the order in which it happened.
+/// The observations of a session, in the order in which they happened.
 #[derive(Default)]
 pub(super) struct Observed {
     pub(super) runs: Vec<Run>,
-    /// What the user said when they refused a call, and prompts that begin like a correction.
+    /// Reasons that the user gave when denying a call, and prompts that begin like a correction.
     pub(super) corrections: Vec<(String, Source)>,
-    /// Lines that the user refused or had forgotten.
+    /// Memory lines that the user declined or had removed.
     pub(super) declined: HashSet<String>,
 }
 
-/// A command that builds or tests, run to its end.
+/// A completed run of a command that builds or tests.
 pub(super) struct Run {
     pub(super) command: String,
     pub(super) passed: bool,
     /// Names of the tests that failed, as they may be quoted.
     pub(super) failures: Vec<String>,
-    /// Whether the run says which tests failed.
+    /// Whether the run names the tests that failed.
     pub(super) has_names: bool,
-    /// Whether a command of this kind had failed before it, or the session had looked for how to build.
+    /// Whether a build or test command had failed earlier in the session, or the session had looked for build
+    /// instructions.
     pub(super) was_sought: bool,
     /// Equal in two runs if nothing can have changed files in between.
     pub(super) state: u32,
     pub(super) source: Source,
 }
 
-/// Programs that build or test, and the first arguments that make them do so; an empty list stands for all.
+/// Programs that build or test, and the first arguments that make them do so; an empty list means any arguments.
 const RUNNERS: [(&str, &[&str]); 35] = [
     ("bazel", &["build", "test"]),
     ("bun", &["test", "run"]),
@@ -72,7 +73,7 @@ const RUNNERS: [(&str, &[&str]); 35] = [
     ("yarn", &["test", "run", "build"]),
 ];
 
-/// Files that say how a project is built. A call that names one has looked for it.
+/// Files that describe how a project is built. A call that names one of them counts as looking for build instructions.
 const BUILD_FILES: [&str; 14] = [
     "build.gradle",
     "cargo.toml",
@@ -90,10 +91,10 @@ const BUILD_FILES: [&str; 14] = [
     ".github/workflows",
 ];
 
-/// How a prompt begins that corrects.
+/// Beginnings of prompts that correct the agent.
 const CORRECTIONS: [&str; 7] =
     ["always ", "do not ", "don't ", "never ", "no, ", "please don't ", "stop using "];
-/// A longer prompt is a task.
+/// Maximum characters of a correction; a longer prompt is a task.
 const MAX_CORRECTION: usize = 160;
 
 /// A call that has begun.
@@ -106,9 +107,9 @@ struct Begun {
 /// Folds the entries of a session.
 struct Fold<'a> {
     record: &'a SessionRecord,
-    /// Calls that were taken back by their numbers: the entry that made each, and its name.
+    /// Calls that were undone one by one: the entry of the reply that made each, and its ID.
     undone: HashSet<(Seq, CallId)>,
-    /// The last entry of the session that this one is a copy of: what is up to it was shown there.
+    /// The last entry that a fork copied from another session: entries up to it count for that session.
     copied: Option<Seq>,
     made_at: Seq,
     begun: HashMap<CallId, Begun>,
@@ -120,7 +121,7 @@ struct Fold<'a> {
 }
 
 impl Observed {
-    /// Collects observations of one session. Sessions of jobs and subagents have none of what a user said.
+    /// Collects observations of one session. Sessions of jobs and subagents have no corrections by a user.
     pub(super) fn of(record: &SessionRecord) -> Self {
         let opened = SessionOpened::of(&record.entries);
         let past = PastCalls::of(&record.entries);
@@ -251,7 +252,7 @@ fn looks_for_build(arguments: &Value) -> bool {
     BUILD_FILES.iter().any(|file| arguments.contains(file))
 }
 
-/// What the arguments of a call of memory say under these names.
+/// The texts in these arguments of a call of the memory tool.
 fn texts(arguments: &Value, names: &[&str]) -> Vec<String> {
     let all = names.iter().filter_map(|name| arguments[*name].as_array()).flatten();
     let text = |line: &Value| line.as_str().or(line["text"].as_str()).map(str::to_owned);

@@ -1,10 +1,10 @@
 //! [`commands`]: splits a shell line into commands, each as its words, without running or guessing anything.
 
-/// Joins and redirects commands, and nothing else.
+/// Characters that separate commands.
 const OPERATOR_CHARS: [char; 4] = [';', '&', '|', '\n'];
 
-/// The commands of `line`, quotes taken off their words; `None` if it holds what only a shell can tell: a
-/// substitution, a group, a text that follows, a quote that is never closed, a file before the command.
+/// The commands of `line`, their words without quotes; `None` if it contains syntax that only a shell can evaluate: a
+/// substitution, a group, a here-document, an unclosed quote, a redirection before the command.
 pub(super) fn commands(line: &str) -> Option<Vec<String>> {
     let (mut all, mut words, mut word) = (Vec::new(), Vec::new(), None::<String>);
     let mut letters = line.chars().peekable();
@@ -39,7 +39,7 @@ pub(super) fn commands(line: &str) -> Option<Vec<String>> {
     Some(all.into_iter().filter(|words| !words.is_empty()).map(|words| words.join(" ")).collect())
 }
 
-/// Builtins behind which the next command may be another one: they go to another folder, or set what a shell runs by.
+/// Builtins that change the meaning of the next command: they change the folder, or settings of the shell.
 const CHANGERS: [&str; 22] = [
     ".",
     "alias",
@@ -65,8 +65,8 @@ const CHANGERS: [&str; 22] = [
     "unset",
 ];
 
-/// The commands of a line without quotes and substitutions: the text between the operators that join them. `None` if
-/// there is only one, or if one of them changes what another one runs.
+/// The commands of a line without quotes and substitutions: the texts between the operators. `None` if there is only
+/// one command, or if one of them may change what another one runs.
 pub(super) fn joined(line: &str) -> Option<Vec<&str>> {
     let changes = |command: &&str| {
         let mut words = command.split_whitespace();

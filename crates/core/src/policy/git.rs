@@ -1,4 +1,5 @@
-//! Which files belong to git itself: a program that writes them decides what the person's next `git` command runs.
+//! [`is_gits_own`]: recognizes files that belong to git itself. A program that writes them controls what the user's
+//! next `git` command runs.
 use crate::{Change, FileKind};
 use std::{
     ffi::OsStr,
@@ -8,7 +9,7 @@ use std::{
 /// Whether git itself reads `path`: a file or folder named `.git`, anything below one, or the file that makes a folder
 /// a repository.
 ///
-/// By names alone. A folder that is a repository without being named `.git` is for the engine to recognize.
+/// Checks only names. The engine recognizes repository folders that are not named `.git`.
 pub fn is_gits_own(path: &Path) -> bool {
     let names = || {
         path.components().filter_map(|component| match component {
@@ -20,8 +21,8 @@ pub fn is_gits_own(path: &Path) -> bool {
     names().any(|name| is_git(&name)) || names().next_back().is_some_and(|name| same(&name, "head"))
 }
 
-/// What `git` keeps in a repository's own folder and never runs: contents, names of commits, and where it stands. Not its
-/// configuration, hooks, attributes, nor the list of a rebase, which may name commands.
+/// Names in a `.git` folder that git writes and never executes: objects, refs, and the current state. Not included are
+/// configuration, hooks, attributes and the todo list of a rebase, which may name commands.
 const DATA_NAMES: [&str; 18] = [
     "objects",
     "refs",
@@ -43,7 +44,8 @@ const DATA_NAMES: [&str; 18] = [
     "info/refs",
 ];
 
-/// What makes a repository of a folder, or names programs, also below the folders of data: `git` would run it from there.
+/// Names that make a folder a repository, or that name programs. They do not count as data, even below the data
+/// folders: `git` would run programs from there.
 const REPOSITORY_NAMES: [&str; 9] = [
     "alternates",
     "commondir",
@@ -56,7 +58,7 @@ const REPOSITORY_NAMES: [&str; 9] = [
     "worktrees",
 ];
 
-/// Whether a change is one of such data in the workspace's own repository, and no link is part of it.
+/// Whether a change is of such data in the workspace's own repository, without symbolic links.
 pub fn is_data(change: &Change) -> bool {
     let Ok(rest) = change.path.strip_prefix(".git") else { return false };
     let Some(data) = DATA_NAMES.iter().find(|name| rest.starts_with(name) || is_shared_index(rest, name))
@@ -76,21 +78,21 @@ pub fn is_data(change: &Change) -> bool {
     is_plain && !names.any(is_known)
 }
 
-/// Whether `rest` is a part of the index that is kept apart: `sharedindex.HASH` (git-update-index(1), "Split index").
+/// Whether `rest` is a shared part of a split index: `sharedindex.HASH` (git-update-index(1), "Split index").
 fn is_shared_index(rest: &Path, name: &str) -> bool {
     let hash = rest.to_str().and_then(|rest| rest.strip_prefix("sharedindex."));
     name == "index" && hash.is_some_and(|hash| hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Whether `path` lies among the contents of a repository. Git adds to them and changes none, and what names them may
-/// be anywhere: in a branch, the index, a stash.
+/// Whether `path` is a Git object of a repository. Git adds objects and never changes them; a branch, the index or a
+/// stash may refer to them.
 pub fn is_object(path: &Path) -> bool {
     let names = path.iter().map(|name| name.to_string_lossy());
     let mut below = names.skip_while(|name| !is_git(name)).skip(1);
     below.any(|name| name == "objects")
 }
 
-/// Whether a pattern speaks of git's own files by name.
+/// Whether a pattern names git's own files.
 pub(super) fn names_git(pattern: &str) -> bool {
     pattern.split('/').any(is_git)
 }
@@ -103,7 +105,7 @@ fn is_git(name: &str) -> bool {
     same(name, ".git") || name.get(..4).is_some_and(|start| same(start, "git~"))
 }
 
-/// `wanted` is in lower case.
+/// Compares names without regard to case; `wanted` is in lower case.
 fn same(name: &str, wanted: &str) -> bool {
     let is_seen = |c: &char| !matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
     name.chars().filter(is_seen).flat_map(char::to_lowercase).eq(wanted.chars())

@@ -1,4 +1,5 @@
-//! How a session with an outbox judges: it asks no person, and queues what cannot be taken back.
+//! [`Policy::judge_with_outbox`]: judges calls of a session with an outbox. Such a session does not ask the user, and
+//! queues calls whose effects cannot be undone.
 use super::{IsRepository, Mode, Policy, Verdict};
 use crate::{Effect, Execution, queued};
 use std::path::Path;
@@ -7,9 +8,9 @@ use std::path::Path;
 const NO_QUESTION: &str = "this session asks no person";
 
 impl Policy {
-    /// Judges a call of a session with an outbox, before it runs. Allows what only touches the workspace, and what a rule
-    /// allows; denies what would be asked for another reason. `Ask` stands for a call that is queued. `effects` must be
-    /// resolved.
+    /// Judges a call of a session with an outbox, before it runs. Allows calls that only touch the workspace, and calls
+    /// that a rule allows; denies calls that would be asked about for another reason. `Ask` means that the call is
+    /// queued. `effects` must be resolved.
     pub fn judge_with_outbox(
         &self,
         effects: &[Effect],
@@ -27,7 +28,7 @@ impl Policy {
         if outside.is_empty() {
             return inside;
         }
-        // The widest mode lets everything run; only a rule says that of an effect by its name.
+        // The mode `Full` allows everything; only a rule allows a specific effect.
         let ruled = Self { mode: reversible.mode, ..self.clone() };
         let outside: Vec<Effect> = outside.into_iter().map(unconfined).collect();
         let outside = match ruled.judge(&outside, workspace, is_repository) {
@@ -39,7 +40,7 @@ impl Policy {
         inside.and(outside)
     }
 
-    /// Judges what can be taken back.
+    /// Judges effects that can be undone.
     fn judge_inside(&self, effects: &[Effect], workspace: &Path, is_repository: IsRepository<'_>) -> Verdict {
         let reversible = Self { mode: with_edits(self.mode), ..self.clone() };
         reversible.judge(effects, workspace, is_repository).without_question()
@@ -47,7 +48,7 @@ impl Policy {
 }
 
 impl Verdict {
-    /// Returns the verdict with a denial in place of a question.
+    /// Returns the verdict, with `Deny` instead of `Ask`.
     pub fn without_question(self) -> Self {
         match self {
             Self::Ask { reason } => Self::Deny { reason: format!("{reason}, and {NO_QUESTION}") },
@@ -56,7 +57,7 @@ impl Verdict {
     }
 }
 
-/// What only touches the workspace can be taken back, and needs no question.
+/// The mode of a session with an outbox: changes of the workspace can be undone and need no question.
 fn with_edits(mode: Mode) -> Mode {
     match mode {
         Mode::Ask | Mode::Full => Mode::AcceptEdits,
@@ -64,7 +65,7 @@ fn with_edits(mode: Mode) -> Mode {
     }
 }
 
-/// Whether more can come of it than changes of a view.
+/// Whether the effect can go beyond changes of a view.
 fn is_outside(effect: &Effect) -> bool {
     match effect {
         Effect::Network(_) => true,

@@ -1,26 +1,26 @@
-//! [`Readable`]: what may be read below a folder that may be read, and behind an address. Rules apply to each file that a
+//! [`Readable`]: what a call may read below its readable folders, and after redirects. Rules apply to each file that a
 //! search finds, and to each redirect.
 use super::{Policy, Rule, Ruling, Verdict};
 use crate::Effect;
 use std::path::{Path, PathBuf};
 
-/// What a call may read of the folders that it may read.
+/// What a call may read below the folders that it may read.
 ///
-/// Whether a folder itself may be read was judged before; this is about what is below it.
+/// The folder itself was judged before; this type is about the files below it.
 #[derive(Clone, Debug, Default)]
 pub struct Readable {
-    /// Rules about reading, in order, without those that the call was allowed to pass.
+    /// Rules about reading, in order, without the rules that the approval of the call covers.
     rules: Vec<Rule>,
     workspace: PathBuf,
-    /// Folders of the session itself, which no rule is about.
+    /// Folders of the session itself, which are exempt from the rules.
     own: Vec<PathBuf>,
-    /// What judges addresses.
+    /// The policy for addresses.
     policy: Policy,
 }
 
 impl Readable {
-    /// What `policy` lets a call read that was allowed its `effects`. A rule that asks hides nothing where the answer
-    /// to it was yes. All paths are absolute, and lead through no link.
+    /// What `policy` allows a call with approved `effects` to read. A rule that asks hides nothing if the user
+    /// approved. All paths are absolute, and lead through no link.
     pub fn new(policy: &Policy, workspace: &Path, effects: &[Effect], own: Vec<PathBuf>) -> Self {
         let is_answered = |rule: &Rule| {
             let is_read = |effect: &Effect| matches!(effect, Effect::Read(path) if rule.is_about_reading(path, workspace));
@@ -31,8 +31,8 @@ impl Readable {
         Self { rules, workspace: workspace.to_owned(), own, policy }
     }
 
-    /// Whether a call that may fetch the address `from` may also fetch `to`, to which it was redirected: that runs without a
-    /// question, or needs the same answer.
+    /// Whether a call that may fetch the address `from` may also fetch `to`, to which it was redirected: if `to` is
+    /// allowed without a question, or needs the same approval.
     pub fn covers(&self, from: &str, to: &str) -> bool {
         let [from, to] = [from, to].map(|address| Effect::Network(address.to_owned()));
         let [from, to] = [&from, &to].map(|effect| self.policy.ground(effect, &self.workspace, &|_| false));

@@ -1,4 +1,4 @@
-//! [`Rule`]: a rule over effects: how it is written, and what it matches.
+//! [`Rule`]: a rule over effects. Parses rules and matches them against effects.
 use super::{FollowedLink, Links, commands::commands, git, normal};
 use crate::{Effect, Execution};
 use globset::{Glob, GlobBuilder, GlobMatcher};
@@ -11,21 +11,21 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// What a rule says of the effects that it matches.
+/// What a rule does with the effects that it matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ruling {
     /// Effects that match run.
     Allow,
-    /// A person is asked.
+    /// The user is asked.
     Ask,
     /// Effects that match do not run.
     Deny,
-    /// Other commands, or other targets, do not run; what happens with these the other rules say.
+    /// Commands or network targets that do not match are denied. The other rules decide on those that match.
     Only,
 }
 
 impl Ruling {
-    /// The stricter, the higher.
+    /// A stricter ruling has a higher number.
     pub(super) fn strictness(self) -> u8 {
         match self {
             Self::Allow => 0,
@@ -56,12 +56,12 @@ pub struct Rule {
 #[derive(Clone, Debug)]
 enum Pattern {
     Read(PathGlob),
-    /// `names_git`: the pattern itself speaks of git's own files.
+    /// `names_git`: the pattern itself names `.git`.
     Write {
         glob: PathGlob,
         names_git: bool,
     },
-    /// Without a folder: the workspace's root where it allows, any folder where it does not.
+    /// `folder`: `None` means the workspace's root for a rule that allows, and any folder for other rules.
     Execute {
         folder: Option<PathGlob>,
         words: Words,
@@ -69,11 +69,12 @@ enum Pattern {
     Network(Words),
 }
 
-/// A glob over paths. Most rules are never asked, and a matcher takes longer to build than a call to judge.
+/// A glob over paths. Its matcher is built at the first use: most rules are never matched, and building a matcher takes
+/// longer than judging a call.
 #[derive(Clone, Debug)]
 struct PathGlob {
     glob: Glob,
-    /// Built once for all copies of the rule.
+    /// Shared by all copies of the rule.
     matcher: Arc<OnceLock<GlobMatcher>>,
 }
 
@@ -83,7 +84,7 @@ impl PathGlob {
     }
 }
 
-/// Words, and whether others may follow.
+/// The words of a command, and whether further words may follow.
 #[derive(Clone, Debug)]
 struct Words {
     words: String,
@@ -98,7 +99,7 @@ enum Kind {
     Network,
 }
 
-/// A rule that cannot be read.
+/// The error for a rule that cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot read the rule `{rule}`: {why}; expected e.g. `write:src/**`, `execute:git status`, \
@@ -128,7 +129,7 @@ impl Rule {
         &self.text
     }
 
-    /// Returns what it says of the effects that it matches.
+    /// Returns what the rule does with the effects that it matches.
     pub fn ruling(&self) -> Ruling {
         self.ruling
     }
@@ -137,19 +138,19 @@ impl Rule {
     /// folder.
     ///
     /// Paths are matched as globs: a relative pattern against the path inside the workspace, one that starts with `/`
-    /// against the absolute path, one that starts with `**` against both. A rule that asks or denies also holds for all
-    /// that is below a folder which it matches. A rule that allows writing covers git's own files only where its
-    /// pattern names `.git`.
+    /// against the absolute path, one that starts with `**` against both. A rule that asks or denies about a folder
+    /// also applies to everything below it. A rule that allows writing covers git's own files only if its pattern names
+    /// `.git`.
     ///
-    /// A command is matched word for word; a `*` at the end stands for any further words, and a command with anything
-    /// but plain words in it (pipes, substitutions, quotes …) is matched by no `allow` rule. A rule that asks or denies
-    /// holds for each simple command of a line, at any depth, for what other programs are given to run (`env`, `xargs`,
-    /// `sh -c` …), and for a line that does not tell what it runs. `FOLDER` is a glob like
-    /// those of paths; `.` is the workspace's root. Without one, a rule that allows means the workspace's root, and any
-    /// other rule means every folder. No rule allows a command in a folder outside of the workspace.
+    /// A command is matched word for word; a `*` at the end stands for any further words, and no `allow` rule matches a
+    /// command with anything but plain words (pipes, substitutions, quotes …). A rule that asks or denies applies to
+    /// each simple command of a line at any depth, to commands that other programs run (`env`, `xargs`, `sh -c` …), and
+    /// to a line whose commands cannot be determined. `FOLDER` is a glob like those of paths; `.` is the workspace's
+    /// root. Without a folder, a rule that allows applies to the workspace's root, and any other rule to every folder.
+    /// No rule allows a command in a folder outside of the workspace.
     ///
-    /// If there are `only` rules about commands, each command of a line (`a && b | c`) must be matched by one of them,
-    /// and a line that cannot be taken apart is not.
+    /// If there are `only` rules about commands, each command of a line (`a && b | c`) must match one of them. A line
+    /// that cannot be parsed matches none.
     pub fn parse(ruling: Ruling, rule: &str) -> Result<Self, BadRule> {
         let bad = |why: String| BadRule { rule: rule.to_owned(), why };
         let (kind, pattern) = rule.split_once(':').ok_or_else(|| bad("there is no `:`".into()))?;
@@ -179,7 +180,7 @@ impl Rule {
         Ok(Self { ruling, text: rule.to_owned(), pattern })
     }
 
-    /// `is_gits_own`: of an effect that writes, whether it writes a file of git itself.
+    /// `is_gits_own`: whether `effect` writes one of git's own files.
     pub(super) fn matches(&self, effect: &Effect, workspace: &Path, is_gits_own: bool) -> bool {
         match (&self.pattern, effect) {
             (Pattern::Read(glob), Effect::Read(path)) => self.matches_path(glob, path, workspace),
@@ -196,8 +197,8 @@ impl Rule {
         }
     }
 
-    /// For a rule about commands: whether it may apply to `command`, a part of the line that `execution` runs. A
-    /// command that changes the folder may run in any folder.
+    /// Whether the rule, if it is about commands, may apply to `command`, a part of the line that `execution` runs. If
+    /// the line changes its folder, the command may run in any folder.
     pub(super) fn may_match(
         &self,
         command: &haft_shell::Command,
@@ -219,7 +220,7 @@ impl Rule {
         }
     }
 
-    /// For a rule that denies or asks about commands: whether it applies to a line that cannot be parsed.
+    /// Whether the rule, if it denies or asks about commands, applies to a line that cannot be parsed.
     pub(super) fn holds_unread(&self, text: Option<&str>) -> bool {
         let Pattern::Execute { words, .. } = &self.pattern else { return false };
         let own: Vec<&str> = words.words.split(' ').filter(|word| !word.is_empty()).collect();
@@ -227,7 +228,7 @@ impl Rule {
             && text.is_none_or(|text| Runs::mentions(text, &own))
     }
 
-    /// For an `only` rule: whether it limits effects of this kind.
+    /// Whether the rule is an `only` rule that limits effects of this kind.
     pub(super) fn limits(&self, effect: &Effect) -> bool {
         let is_alike = match effect {
             Effect::Execute(_) => matches!(self.pattern, Pattern::Execute { .. }),
@@ -237,7 +238,7 @@ impl Rule {
         self.ruling == Ruling::Only && is_alike
     }
 
-    /// For a rule that asks or denies about paths of the workspace: copies of the rule for the targets of links. These
+    /// Returns copies of the rule for the targets of links, if it asks or denies about paths of the workspace. These
     /// are the links in the path before its first glob sign, and the links below that path which the rule matches. For
     /// a rule that begins with `**/` that path is the workspace's root.
     pub(super) fn through_links(&self, workspace: &Path, links: Links<'_>) -> Vec<Self> {
@@ -250,7 +251,7 @@ impl Rule {
         if self.ruling == Ruling::Allow || literal.is_empty() || !path.starts_with(workspace) {
             return Vec::new();
         }
-        // What the workspace is in is no part of a folder of it, although a link leads there.
+        // A link to the workspace or to a folder above it adds no rule.
         let is_meant = |place: &Path, link: &Path| place != link && !workspace.starts_with(place);
         let mut passed = (links.follow)(&path);
         let end = passed.pop().unwrap_or_else(|| path.clone());
@@ -271,7 +272,7 @@ impl Rule {
         rules
     }
 
-    /// `path` as a rule about this very path has it: letters that mean something in a pattern stand for themselves.
+    /// Escapes `path` for a pattern that matches exactly this path: wildcards lose their meaning.
     pub fn escape(path: &Path) -> String {
         globset::escape(&path.to_string_lossy())
     }
@@ -287,12 +288,12 @@ impl Rule {
         Some(Self { pattern, ..self.clone() })
     }
 
-    /// Whether reading `path` is what the rule is about.
+    /// Whether the rule is about reading `path`.
     pub(super) fn is_about_reading(&self, path: &Path, workspace: &Path) -> bool {
         matches!(&self.pattern, Pattern::Read(glob) if self.matches_path(glob, path, workspace))
     }
 
-    /// Whether the rule is about paths, and about the same of reading and writing as `effect`.
+    /// Whether both the rule and `effect` are about reading paths, or both are about writing paths.
     pub(super) fn is_about_paths_like(&self, effect: &Effect) -> bool {
         matches!(
             (&self.pattern, effect),
@@ -304,13 +305,13 @@ impl Rule {
         matches!(self.pattern, Pattern::Read(_))
     }
 
-    /// A rule that denies a folder denies its contents, too.
+    /// A rule that asks or denies about a folder also applies to its contents.
     fn matches_path(&self, glob: &PathGlob, path: &Path, workspace: &Path) -> bool {
         let absolute = normal(&workspace.join(path));
         let is_match = |path: &Path| {
             path.strip_prefix(workspace).is_ok_and(|inside| glob.is_match(inside)) || glob.is_match(path)
         };
-        // What the folders are called in which the workspace lies says nothing about its files.
+        // The names of the folders above the workspace do not count for its files.
         let is_inside = absolute.starts_with(workspace);
         let mut above = absolute.ancestors().take_while(|path| !is_inside || path.starts_with(workspace));
         match self.ruling {
@@ -332,7 +333,7 @@ impl Rule {
     }
 }
 
-/// Whether each command that `effect` runs, or its target, is matched by one of `rules`, which are all `only` rules.
+/// Whether one of `rules`, which are all `only` rules, matches each command that `effect` runs, or its target.
 pub(super) fn within(rules: &[&Rule], effect: &Effect, workspace: &Path) -> bool {
     let Effect::Execute(execution) = effect else {
         return rules.iter().any(|rule| rule.matches(effect, workspace, false));
@@ -375,8 +376,9 @@ impl FromStr for Kind {
     }
 }
 
-/// A call of a tool of an MCP server, `mcp:SERVER TOOL …`, or a pattern of one, with the names as effects have them: `_` in
-/// place of what is neither a letter, a digit, `_`, `-` nor a wildcard. Every other command stays as it is.
+/// Normalizes the names in a call of an MCP tool, `mcp:SERVER TOOL …`, or in a pattern for such calls, to the form that
+/// effects use: `_` replaces each character that is neither a letter, a digit, `_`, `-` nor a wildcard. Other commands
+/// are returned unchanged.
 pub fn server_call(command: &str) -> Cow<'_, str> {
     let Some(named) = command.strip_prefix("mcp:") else { return Cow::Borrowed(command) };
     let fits = |c: char| c.is_ascii_alphanumeric() || "_-* ".contains(c);
@@ -395,7 +397,7 @@ fn glob(pattern: &str) -> Result<PathGlob, String> {
     glob.map(|glob| PathGlob { glob, matcher: Arc::default() }).map_err(|error| error.to_string())
 }
 
-/// `./sub/` is `sub`, and `.` the root, whose path is empty.
+/// Normalizes the folder of a rule: `./sub/` becomes `sub`, and `.` the root, whose path is empty.
 fn folder_glob(ruling: Ruling, folder: &str) -> Result<PathGlob, String> {
     let leads_out = folder.starts_with('/') || folder.split('/').any(|part| part == "..");
     match folder {
@@ -413,7 +415,7 @@ fn squeeze(words: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether every shell takes the words unchanged: one program, no expansion, no assignment.
+/// Whether every shell runs the words unchanged: one program, no expansion, no assignment.
 fn is_plain(command: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || " \t_-./,:@%+".contains(c);
     command.chars().all(plain)

@@ -1,7 +1,7 @@
-//! Recognizes secrets by their looks, whatever the name of their variable.
+//! [`is_secret`]: recognizes secrets by their form, independent of the name of their variable.
 
-/// How the keys of well-known services begin, and their minimum length in bytes. From their documentation, and from
-/// what GitHub's secret scanning lists, 2026-11.
+/// Prefixes of the keys of well-known services, and the minimum length of the keys in bytes. From their documentation
+/// and the list of GitHub's secret scanning, 2026-11.
 const KEY_PREFIXES: [(&str, usize); 42] = [
     ("AGE-SECRET-KEY-", 30), // age
     ("AIza", 35),            // Google
@@ -47,7 +47,7 @@ const KEY_PREFIXES: [(&str, usize); 42] = [
     ("ya29.", 20), // Google
 ];
 
-/// No key is shorter.
+/// Minimum bytes of a key.
 const MIN_KEY_BYTES: usize = 15;
 
 /// Addresses that grant access by themselves.
@@ -81,7 +81,7 @@ pub(super) fn is_secret(value: &str) -> bool {
         || assigns(&value.to_ascii_lowercase())
 }
 
-/// Where the user name and the password of an address stand, with the `@`.
+/// The position of the user name and the password in an address, including the `@`.
 pub(super) fn credentials(url: &str) -> Option<(usize, usize)> {
     let start = url.find("://").map_or(0, |sign| sign + "://".len());
     let rest = &url[start..];
@@ -90,7 +90,7 @@ pub(super) fn credentials(url: &str) -> Option<(usize, usize)> {
     Some((start, start + sign + 1))
 }
 
-/// `scheme://user:password@host`; of a page also `https://token@host`.
+/// `scheme://user:password@host`; for web addresses also `https://token@host`.
 fn has_password(value: &str) -> bool {
     value.match_indices("://").any(|(sign, _)| {
         let rest = &value[sign + "://".len()..];
@@ -100,7 +100,8 @@ fn has_password(value: &str) -> bool {
     })
 }
 
-/// Whether the text begins with `user:password@`. People write passwords as they are, with any sign in them.
+/// Whether the text begins with `user:password@`. The password may contain any character, because passwords are often
+/// written without escaping.
 fn is_behind_colon(rest: &str) -> bool {
     let word = rest.split([' ', '"', '\'', '\n']).next().unwrap_or_default();
     let Some((before, _)) = word.rsplit_once('@') else { return false };

@@ -1,6 +1,6 @@
-//! Recognizes secrets by the names of their variables.
+//! [`is_secret`]: recognizes secrets by the names of their variables.
 
-/// What leads to secrets without being one: with its value a program can use the keys of an agent.
+/// Variables that give access to secrets without being secrets: with the value a program can use the keys of an agent.
 const HANDLE_NAMES: [&str; 15] = [
     "BW_SESSION",
     "GIT_ASKPASS",
@@ -19,13 +19,14 @@ const HANDLE_NAMES: [&str; 15] = [
     "VSCODE_GIT_IPC_HANDLE",
 ];
 
-/// How the names of such variables begin. `git` reads its settings all or none of them; the last one is 1Password's.
+/// Prefixes of the names of such variables. `git` reads either all of its numbered settings or none; the last prefix is
+/// 1Password's.
 const HANDLE_PREFIXES: [&str; 3] = ["GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "OP_SESSION_"];
 
-/// What makes a name that of a secret wherever it stands: `MYWEBHOOKURL`, `CLIENTSECRETS`.
+/// Parts that make any name containing them the name of a secret: `MYWEBHOOKURL`, `CLIENTSECRETS`.
 const SECRET_PARTS: [&str; 4] = ["CREDENTIAL", "PASSPHRASE", "SECRET", "WEBHOOK"];
 
-/// Words that make a name that of a secret wherever they stand.
+/// Words that make any name containing them the name of a secret.
 const SECRET_WORDS: [&str; 7] = ["APIKEYS", "BEARER", "COOKIE", "COOKIES", "CREDS", "DSN", "JWT"];
 
 /// Ends of such words: `PGPASSWORD`, `NPMTOKEN`.
@@ -44,7 +45,7 @@ const SECRET_SUFFIXES: [&str; 12] = [
     "TOKEN",
 ];
 
-/// Words that mean a secret, but for what follows.
+/// Words that usually mean a secret; the suffixes below are exceptions.
 const USUALLY_SECRET_WORDS: [&str; 7] = ["AUTH", "KEY", "KEYS", "PASS", "PAT", "PWD", "TOKENS"];
 
 /// `SSH_KEY_PATH` is not a key.

@@ -1,4 +1,4 @@
-//! [`Access`]: what of a person's environment the processes of tools get.
+//! [`Access`]: the environment variables, the secrets and the network that the processes of tools get.
 use crate::{Confinement, Network, Secrets, secret};
 use std::sync::Arc;
 
@@ -7,18 +7,19 @@ use std::sync::Arc;
 pub struct Access {
     /// The whole environment of a process: names and values, without secrets.
     pub environment: Arc<[(String, String)]>,
-    /// What a push to a server gets additionally, since it needs it: the agent that holds the person's keys, a proxy
-    /// with a password.
+    /// Additional variables for a push to a server, which needs them: the socket of the user's key agent, a proxy with
+    /// a password.
     pub reach: Arc<[(String, String)]>,
-    /// What must not be shown in any output.
+    /// Values that must not appear in any output.
     pub secrets: Secrets,
     /// What confined processes get of the network.
     pub network: Network,
-    /// What a process sees and reaches. `None`: all that this one does.
+    /// The confinement of a process. `None`: it sees and reaches what this process does.
     pub confinement: Option<Arc<Confinement>>,
 }
 
-/// In the environment of a call that a person lets out of the outbox: a key by which a server knows a second attempt.
+/// The variable, in the environment of a call that sends an outbox item, with a key by which a server recognizes a
+/// second attempt.
 const IDEMPOTENCY_KEY: &str = "HAFT_IDEMPOTENCY_KEY";
 
 impl Access {
@@ -42,7 +43,7 @@ impl Access {
         found.map(|(_, key)| key.as_str())
     }
 
-    /// The whole environment of a process that reaches a server in the person's name.
+    /// The whole environment of a process that connects to a server with the user's credentials.
     pub fn reaching(&self) -> Vec<(String, String)> {
         let is_replaced = |name: &str| self.reach.iter().any(|(other, _)| other == name);
         let rest = self.environment.iter().filter(|(name, _)| !is_replaced(name));
@@ -50,32 +51,32 @@ impl Access {
     }
 }
 
-/// Decides which variables of a person's environment the processes of tools get. The names in `hide` and `pass` take `*`
-/// for any letters.
+/// Decides which variables of the user's environment the processes of tools get. In the names of `hide` and `pass`, `*`
+/// stands for any characters.
 #[derive(Clone, Debug, Default)]
 pub struct AccessRules {
     /// The keys that Haft itself uses.
     pub keys: Vec<String>,
-    /// The variables in which they stand.
+    /// The variables that contain these keys.
     pub key_variables: Vec<String>,
-    /// Variables that are kept back, whatever they look like.
+    /// Variables that are always hidden.
     pub hide: Vec<String>,
-    /// Variables that are handed on although they look like secrets.
+    /// Variables that are passed on although they look like secrets.
     pub pass: Vec<String>,
     /// What confined processes get of the network.
     pub network: Network,
-    /// A variable that is handed on in any case: it marks what belongs to a call.
+    /// A variable that is always passed on: it marks the processes of a call.
     pub mark: &'static str,
 }
 
-/// Proxies, in small letters: commands need them, with or without a password.
+/// Variables with proxies, in lower case: commands need them, with or without a password.
 const PROXY_VARIABLES: [&str; 4] = ["http_proxy", "https_proxy", "all_proxy", "ftp_proxy"];
 
-/// How a person's `git` reaches servers.
+/// Variables by which the user's `git` connects to servers.
 const GIT_VARIABLES: [&str; 6] =
     ["GIT_ASKPASS", "KRB5CCNAME", "SSH_AGENT_PID", "SSH_ASKPASS", "SSH_AUTH_SOCK", "VSCODE_GIT_IPC_HANDLE"];
 
-/// What a variable is to commands.
+/// How a variable is passed to commands.
 enum Use {
     /// Commands get the variable.
     Passed,
@@ -86,7 +87,7 @@ enum Use {
 }
 
 impl AccessRules {
-    /// Splits `variables` into what processes get, what reaches servers, and what must not be shown.
+    /// Splits `variables` into those for all processes, those for connections to servers, and secrets.
     pub fn access<'a>(&self, variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Access {
         let (mut environment, mut reach, mut guessed) = (Vec::new(), Vec::new(), Vec::new());
         for (name, value) in variables {
@@ -118,7 +119,7 @@ impl AccessRules {
     }
 
     fn use_of(&self, name: &str, value: &str) -> Use {
-        // If this process was itself started for a call, what it starts belongs to that call, too.
+        // If this process was itself started for a call, its child processes belong to that call, too.
         if name == self.mark {
             return Use::Passed;
         }
@@ -157,7 +158,7 @@ fn is_named(name: &str, patterns: &[String]) -> bool {
     patterns.iter().any(|pattern| fits(&pattern.to_ascii_uppercase(), &name.to_ascii_uppercase()))
 }
 
-/// `*` stands for any letters, also for none.
+/// Matches `name` against `pattern`, in which `*` stands for any characters or none.
 fn fits(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

@@ -1,6 +1,7 @@
 //! [`Aliases`]: other names of a tool or its parameters, as other systems call them.
 //!
-//! A model is shown one name of each. What it learned elsewhere is understood all the same.
+//! A model is shown one name of each tool and parameter, but names that it learned from other systems are accepted,
+//! too.
 use serde_json::{Map, Value};
 
 /// Other names of a tool and of its parameters.

@@ -1,17 +1,17 @@
-//! [`BackgroundTasks`]: work that outlives its call.
+//! [`BackgroundTasks`]: work that continues after its call has ended.
 use crate::{CallId, ToolError, ToolOutput, View};
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Arc, time::Duration};
 
-/// Names a job, unique within its session.
+/// ID of a background task, unique within its session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TaskId(pub String);
 
 impl TaskId {
-    /// Under which facts tell of its changes.
+    /// The call ID under which facts record its changes.
     pub fn call(&self) -> CallId {
         CallId(format!("job_{}", self.0))
     }
@@ -23,21 +23,21 @@ impl fmt::Display for TaskId {
     }
 }
 
-/// What a job does. Dropped, it ends and leaves nothing behind.
+/// The work of a background task. Dropping it ends the work and its processes.
 pub type TaskWork = BoxFuture<'static, Result<ToolOutput, ToolError>>;
 
-/// The jobs of a session. When one ends, the session gets its result like a prompt.
+/// The background tasks of a session. When a task ends, the session receives its result like a prompt.
 pub trait BackgroundTasks: Send + Sync {
     /// Starts `work`, in the real workspace. What it prints goes to `output`. The session owns the work and ends it
     /// when it closes.
     fn start(&self, title: String, work: TaskWork, output: TaskOutput) -> TaskId;
-    /// Starts `work` in `view`, which is that of its call. What it changes there is settled once it has ended well.
+    /// Starts `work` in `view`, the view of its call. Its changes there are settled once it has succeeded.
     fn start_in(&self, view: Arc<dyn View>, title: String, work: TaskWork, output: TaskOutput) -> TaskId;
     /// Tasks that run, and tasks that ended in this process, oldest first.
     fn all(&self) -> Vec<TaskState>;
-    /// Returns when the job has ended, and after `limit` at the latest.
+    /// Waits until the task has ended, at most for `limit`.
     fn wait<'a>(&'a self, job: &TaskId, limit: Duration) -> BoxFuture<'a, ()>;
-    /// Ends it; `false` where it does not run.
+    /// Ends the task; returns `false` if it does not run.
     fn stop(&self, job: &TaskId) -> bool;
 }
 
@@ -62,7 +62,7 @@ impl BackgroundTasks for NoBackgroundTasks {
     }
 }
 
-/// What is known of a job.
+/// The state of a background task.
 #[derive(Clone, Debug)]
 pub struct TaskState {
     /// ID of the task.
@@ -75,7 +75,8 @@ pub struct TaskState {
     pub output: TaskOutput,
 }
 
-/// What a job prints: a call reads each part once, and people see the newest part at any time. All clones are one output.
+/// The output of a background task. Calls read each part once; users can see the newest part at any time. Clones share
+/// the same output.
 #[derive(Clone, Debug, Default)]
 pub struct TaskOutput(Arc<Mutex<Printed>>);
 
@@ -89,7 +90,7 @@ struct Printed {
     missing: usize,
 }
 
-/// What was printed since the last look.
+/// Output since the last read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unread {
     /// The newest part of it.
@@ -98,7 +99,7 @@ pub struct Unread {
     pub missing: usize,
 }
 
-/// Bytes that are kept at least, the newest; at most twice as many.
+/// Minimum number of newest bytes that are kept; the maximum is twice as many.
 const KEPT_BYTES: usize = 50_000;
 
 impl TaskOutput {
@@ -114,7 +115,7 @@ impl TaskOutput {
         }
     }
 
-    /// Takes out what was not read yet.
+    /// Returns the unread output and marks it as read.
     pub fn take(&self) -> Unread {
         let mut printed = self.0.lock();
         let unread = Unread {

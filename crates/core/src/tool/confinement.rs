@@ -1,4 +1,4 @@
-//! [`Confinement`]: what a process of a call sees and reaches, as data that `haft-sandbox` enforces.
+//! [`Confinement`]: what a process of a call can see, change and reach, as data that `haft-sandbox` enforces.
 use crate::Reach;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub enum Sandbox {
 }
 
 impl Sandbox {
-    /// All values, from the widest to the strictest.
+    /// All values, from the most permissive to the strictest.
     pub const ALL: [Self; 3] = [Self::Off, Self::Auto, Self::Require];
 
     /// The value as configuration files and options write it.
@@ -30,48 +30,48 @@ impl Sandbox {
     }
 }
 
-/// A process sees the file system of this machine, read-only, except as the fields specify. It has processes, shared
-/// memory and, where [`Confinement::reach`] does not say otherwise, a network of its own; and no rights beyond those of
-/// its user.
+/// A process sees the file system of this machine, read-only, except as the fields specify. It has its own processes,
+/// shared memory and, unless [`Confinement::reach`] specifies otherwise, network, and no rights beyond those of its
+/// user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confinement {
-    /// The one folder of the person's that it may change. Absolute, links followed.
+    /// The only folder of the user that it may change. Absolute, links followed.
     pub workspace: PathBuf,
     /// How the process sees the workspace.
     pub finds: WorkspaceMount,
-    /// What it sees as `/tmp`. The folder exists.
+    /// The folder that it sees as `/tmp`. The folder exists.
     pub tmp: PathBuf,
     /// How the process sees that folder.
     pub finds_tmp: WorkspaceMount,
     /// How it sees the rest of the machine.
     pub outside: Outside,
-    /// Other folders that it may change. What it does there is real at once.
+    /// Other folders that it may change. Its changes there take effect at once.
     pub writable: Vec<PathBuf>,
-    /// Folders that it finds as they are and may write to; what it writes lies elsewhere.
+    /// Folders that it sees unchanged and may write to; its changes are stored in an overlay.
     pub caches: Vec<CacheMount>,
-    /// Files and folders that look empty to it.
+    /// Files and folders that appear empty to it.
     pub hidden: Vec<PathBuf>,
-    /// What it reaches over the network.
+    /// Its network access.
     pub reach: Reach,
     /// Whether hosts that it may reach by name may be in private networks.
     pub private_hosts: bool,
-    /// What it may use of the machine.
+    /// Its resource limits.
     pub limits: ProcessLimits,
 }
 
-/// What one confined process, and those below it, may use of the machine.
+/// Resource limits of a confined process and its child processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessLimits {
-    /// Processes and threads at a time.
+    /// Maximum processes and threads at a time.
     pub processes: u32,
-    /// Bytes of a file that they write.
+    /// Maximum bytes of a file that they write.
     pub file_bytes: Option<u64>,
-    /// Bytes of memory that each process has for itself.
+    /// Maximum bytes of private memory of each process.
     pub memory_bytes: Option<u64>,
 }
 
 impl Default for ProcessLimits {
-    /// 4,096 processes, files as long as the disk takes, as much memory as there is.
+    /// 4,096 processes; file size and memory are not limited.
     fn default() -> Self {
         Self { processes: 4_096, file_bytes: None, memory_bytes: None }
     }
@@ -87,40 +87,40 @@ pub enum Outside {
     Bound,
 }
 
-/// What a process finds at the path of its workspace.
+/// What a process sees at the path of its workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkspaceMount {
-    /// The workspace: what it changes is real at once.
+    /// The workspace: its changes take effect at once.
     Itself,
-    /// The workspace, as it is at any time; nothing can be changed there.
+    /// The current workspace, read-only.
     ReadOnly,
-    /// The workspace below an overlay: what it changes lies elsewhere.
+    /// The workspace below an overlay, which stores its changes.
     Overlay(Overlay),
-    /// A copy of the workspace, which is here.
+    /// A copy of the workspace, in this folder.
     Copy(PathBuf),
 }
 
 /// A folder below an overlay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheMount {
-    /// Where the folder lies. Absolute, links followed.
+    /// The path of the folder. Absolute, links followed.
     pub place: PathBuf,
-    /// Where what is written lies.
+    /// The overlay that stores what is written.
     pub overlay: Overlay,
 }
 
 /// The folders of an overlay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overlay {
-    /// What is changed, as overlayfs of Linux keeps it. The folder exists.
+    /// The changes, in the format of Linux's overlayfs. The folder exists.
     pub upper: PathBuf,
-    /// Where to make the folders that overlayfs needs additionally, on the same file system; see [`Overlay::work_of`].
+    /// Where to create the work folders of overlayfs, on the same file system; see [`Overlay::work_of`].
     pub work: PathBuf,
 }
 
 impl Overlay {
-    /// The folder of one mount, counted from 0: `work`, `work-1`, `work-2` … Each mount takes the first name that is free,
-    /// since what one has used no other may.
+    /// The work folder of one mount, counted from 0: `work`, `work-1`, `work-2` … Each mount takes the first free name,
+    /// since mounts cannot share a work folder.
     pub fn work_of(&self, mount: usize) -> PathBuf {
         let mut work = self.work.clone().into_os_string();
         if mount > 0 {

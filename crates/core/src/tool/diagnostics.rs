@@ -4,10 +4,10 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use std::{fmt, path::PathBuf};
 
-/// Compares the diagnostics of a workspace before and after a change that need not be written yet.
+/// Compares the diagnostics of a workspace before and after a change, which need not be written yet.
 pub trait Diagnostics: Send + Sync {
-    /// Returns what `edits`, made together, would add and remove; `None` if that is unknown: no program checks these files, or
-    /// it does not answer in time. Reads files and writes none. May be dropped at any time.
+    /// Returns the diagnostics that `edits` together would add and remove; `None` if that is unknown: no program checks
+    /// these files, or it does not answer in time. Reads files and writes none. May be dropped at any time.
     fn compare<'a>(&'a self, edits: &'a [FileEdit]) -> BoxFuture<'a, Option<DiagnosticsChange>>;
 
     /// Ends the programs that [`Diagnostics::compare`] has started. They are killed if they do not end soon.
@@ -21,11 +21,11 @@ pub struct FileEdit {
     pub path: PathBuf,
     /// `None` if there is no such file.
     pub before: Option<String>,
-    /// `None` if there is no such file any more.
+    /// `None` if the change removes the file.
     pub after: Option<String>,
 }
 
-/// What a change adds and removes. A diagnostic that only moves to another line is neither.
+/// The diagnostics that a change adds and removes. A diagnostic that only moves to another line is in neither list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiagnosticsChange {
     /// The programs that were asked, e.g., `pyright`.
@@ -45,19 +45,19 @@ pub struct Diagnostic {
     pub path: PathBuf,
     /// Counted from 1.
     pub line: usize,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
     /// What is wrong. May have several lines.
     pub message: String,
 }
 
-/// How bad a diagnostic is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// The program cannot work.
+    /// An error.
     Error,
-    /// It may be wrong.
+    /// A warning.
     Warning,
 }
 
@@ -85,7 +85,7 @@ impl DiagnosticsChange {
         if parts.is_empty() { "adds no errors or warnings".to_owned() } else { parts.join(", ") }
     }
 
-    /// One line for each diagnostic, what is added first: `+ src/a.py:3: error: "x" is not defined`. After `most`
+    /// One line for each diagnostic, the added ones first: `+ src/a.py:3: error: "x" is not defined`. After `most`
     /// lines, a line counts the rest.
     pub fn lines(&self, most: usize) -> Vec<String> {
         let signed = |sign: &'static str| move |diagnostic: &Diagnostic| format!("{sign} {diagnostic}");

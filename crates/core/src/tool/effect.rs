@@ -1,4 +1,4 @@
-//! [`Effect`]: what a call would touch.
+//! [`Effect`]: what a call declares that it would access.
 #[cfg(doc)]
 use crate::Access;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a call would touch. Paths are absolute, or relative to the workspace.
+/// An effect that a call declares. Paths are absolute, or relative to the workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
@@ -57,7 +57,7 @@ impl Effect {
         }
     }
 
-    /// Returns the same effect, of a process that continues when its call has ended.
+    /// Returns the same effect, of a process that continues after its call.
     pub fn lasting(self) -> Self {
         match self {
             Self::Execute(execution) => Self::Execute(Execution { lasting: true, ..execution }),
@@ -65,7 +65,7 @@ impl Effect {
         }
     }
 
-    /// Returns the same effect with the path that `place` gives for the file it names.
+    /// Returns the same effect with its path mapped by `place`.
     pub fn placed(self, place: impl FnOnce(&Path) -> PathBuf) -> Self {
         match self {
             Self::Read(path) => Self::Read(place(&path)),
@@ -101,10 +101,10 @@ impl fmt::Display for Effect {
 pub struct Execution {
     /// The command line.
     pub command: String,
-    /// Absolute, or relative to the workspace; empty for the workspace's root. If it names a file, the folder of that
-    /// file is meant. The engine makes it relative where it lies inside the workspace.
+    /// Absolute, or relative to the workspace; empty for the workspace's root. If it is the path of a file, the folder
+    /// of that file is used. The engine makes it relative if it is inside the workspace.
     pub folder: PathBuf,
-    /// Whether its process is started with [`Access::confinement`], so that it can do no more than that says.
+    /// Whether its process is started with [`Access::confinement`], so that it is limited to that.
     pub confined: bool,
     /// For a confined command, whether it has the network of this machine.
     pub network: bool,
@@ -116,12 +116,12 @@ pub struct Execution {
 }
 
 impl Execution {
-    /// Whether its command line runs nothing but programs that are known to change no file.
+    /// Whether its command line runs only programs that are known to change no file.
     pub fn only_reads(&self) -> bool {
         self.read_only || haft_shell::Runs::of(&self.command).only_reads
     }
 
-    /// Whether it can do nothing but change its view of the workspace.
+    /// Whether it can change only its view of the workspace.
     pub fn stays_inside(&self) -> bool {
         self.read_only || self.confined && !self.network
     }

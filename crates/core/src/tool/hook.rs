@@ -1,16 +1,16 @@
-//! [`Hooks`]: checks that a person adds to a session. They may stop work or add to what the model reads, never allow
+//! [`Hooks`]: checks that the user adds to a session. Hooks may deny work or add context for the model, but never allow
 //! more.
 use crate::{Outcome, SessionId, ToolCall, ToolResult};
 use futures::future::BoxFuture;
 use std::path::PathBuf;
 
-/// Hears what happens in a session, and may object.
+/// Receives the moments of a session, and may deny them.
 ///
 /// The engine asks at each [`Moment`] and records the answer with the fact it belongs to, so that a session that is
-/// opened again does not ask twice. A hook that cannot be asked answers for itself: one that guards says
-/// [`Hooked::deny`].
+/// opened again does not ask twice. If a hook cannot run, the implementation decides the answer: [`Hooked::deny`] for a
+/// hook that guards.
 pub trait Hooks: Send + Sync {
-    /// Returns what the hooks say to `moment` in `session`. Dropped when the turn is interrupted.
+    /// Returns the answer of the hooks to `moment` in `session`. The future is dropped when the turn is interrupted.
     fn hear<'a>(&'a self, session: &'a SessionId, moment: Moment<'a>) -> BoxFuture<'a, Hooked>;
 }
 
@@ -33,37 +33,37 @@ pub enum Moment<'a> {
         /// Result as the model is going to read it.
         result: &'a ToolResult,
     },
-    /// A person spoke. Context goes into the prompt; a prompt that is denied never reaches the model.
+    /// The user sent a prompt. Context is added to the prompt; a denied prompt never reaches the model.
     TurnStarts {
         /// Text of the prompt.
         prompt: &'a str,
     },
-    /// A turn is over. Answers of the hook are ignored.
+    /// A turn ended. Answers of the hook are ignored.
     TurnEnds {
-        /// How.
+        /// How the turn ended.
         outcome: Outcome,
     },
 }
 
-/// Stands in the reason of an approval that a hook asks for.
+/// Part of the reason of an approval that a hook asks for.
 pub const HOOK_ASKS: &str = "a hook asks for approval";
 
-/// How the note begins that hooks add behind a result.
+/// The beginning of the note that hooks add to a result.
 pub const HOOK_NOTE: &str = "\n[a hook says: ";
 
-/// What hooks say.
+/// The answer of hooks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hooked {
-    /// Why it must not happen.
+    /// Why the call or the prompt is denied.
     pub deny: Option<String>,
-    /// Why a person must approve the call, if nothing denies it. Has an effect before a call only.
+    /// Why the user must approve the call, if nothing denies it. Applies only before a call.
     pub ask: Option<String>,
-    /// What the model should know.
+    /// Context for the model.
     pub context: Option<String>,
 }
 
 impl Hooked {
-    /// Returns a refusal: it must not happen.
+    /// Returns a denial.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self { deny: Some(reason.into()), ..Self::default() }
     }

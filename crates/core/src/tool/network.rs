@@ -1,9 +1,9 @@
-//! [`Network`]: what confined commands get of the network, as data.
+//! [`Network`]: the network access of confined commands, as data.
 use crate::Host;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What confined commands get of the network.
+/// The network access of confined commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Network {
@@ -22,7 +22,7 @@ impl Network {
     /// Reads `off`, `ask`, `on`, or names of hosts with commas between them.
     ///
     /// # Errors
-    /// Fails if a host cannot be read, and says why.
+    /// Fails if a host is invalid, and says why.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text.trim() {
             "off" => Ok(Self::Off),
@@ -44,12 +44,12 @@ impl Network {
             (Self::Hosts(own), Self::Hosts(limit)) => {
                 Self::Hosts(own.into_iter().filter(|host| limit.contains(host)).collect())
             }
-            // A list allows hosts without a question; a parent without a list has not allowed that.
+            // A list allows hosts without a question, which a parent without a list does not permit.
             (_, Self::Off | Self::Hosts(_)) => Self::Off,
         }
     }
 
-    /// What a command gets that asks for nothing.
+    /// The access of a command that requests nothing.
     pub fn unasked(&self) -> Reach {
         match self {
             Self::Off | Self::Ask => Reach::Nothing,
@@ -97,7 +97,7 @@ impl From<Network> for String {
     }
 }
 
-/// What one confined process reaches.
+/// The network access of one confined process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
     /// A loopback of its own.

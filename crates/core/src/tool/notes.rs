@@ -1,7 +1,8 @@
-//! Notes: what Haft adds to the result of a call for the model to read, such as diagnostics or the words of a hook.
+//! [`Render::add_note`]: adds a note of Haft for the model to the result of a call, such as diagnostics or the message
+//! of a hook.
 //!
-//! A note begins with a line break and follows the tool's text. A result that a profile words as JSON stays JSON: the note
-//! is in its `output` if it has a title, otherwise in the field `note`.
+//! A note begins with a line break and follows the tool's text. A result that a profile formats as JSON stays JSON: the
+//! note is in its `output` if it has a title, otherwise in the field `note`.
 use super::render::{Render, Wording};
 use crate::{Clip, ToolResult};
 use serde_json::{Map, Value};
@@ -25,8 +26,8 @@ impl Render {
         }
     }
 
-    /// Cuts the content of a result to `clip`. Of a result as JSON each text in it is cut, since half an object is invalid;
-    /// one that is too long because of other values becomes the text of a field.
+    /// Cuts the content of a result to `clip`. In a JSON result, each text is cut, since half an object is invalid. If
+    /// other values make the result too long, it becomes the text of a field.
     pub fn clipped(&self, result: &ToolResult, clip: &Clip) -> String {
         const HINT: &str = "ask for a part of it";
         let fits = |text: &str| clip.split(text).missing_bytes == 0;
@@ -39,7 +40,8 @@ impl Render {
         whole.unwrap_or_else(|| object.as_text_field(&shorter(MAX_CUTS).apply(&result.content, HINT)))
     }
 
-    /// The content of a result that this wording made as JSON, and not the tool as its own text, such as a file in JSON.
+    /// Parses the content of a result that this wording made as JSON; `None` if the content is the tool's own text,
+    /// such as a JSON file.
     fn object(&self, result: &ToolResult) -> Option<ObjectContent> {
         let object =
             (self.result != Wording::Text).then(|| ObjectContent::parse(&result.content)).flatten()?;
@@ -56,7 +58,8 @@ impl Render {
     }
 }
 
-/// Returns `content` of a result, in any wording, with what `edit` makes of the text or the field that has its notes.
+/// Returns `content` of a result, in any wording, with the text or the field that has its notes replaced by the result
+/// of `edit`.
 pub fn edit_notes(content: &str, edit: impl FnOnce(&str) -> String) -> String {
     match ObjectContent::parse(content).filter(ObjectContent::has_notes) {
         Some(object) => object.with_edited_notes(edit),
@@ -127,7 +130,7 @@ impl ObjectContent {
     }
 }
 
-/// `value` with what `edit` makes of each text in it.
+/// Applies `edit` to each text in `value`.
 fn edited(value: &Value, edit: &dyn Fn(&str) -> String) -> Value {
     match value {
         Value::String(text) => edit(text).into(),

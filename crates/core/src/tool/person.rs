@@ -1,28 +1,28 @@
-//! [`Person`]: the person whom a call may ask something.
+//! [`Person`]: the user, whom a call may ask a question.
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
-/// Something that a tool wants to know from a person.
+/// A question of a tool to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
-    /// What is asked.
+    /// The text of the question.
     pub text: String,
-    /// Answers to choose from; the person may say something else.
+    /// Answers to choose from; the user may give another answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    /// A text that the choices are about, which the person may edit: the answer is then a choice, an empty line, and the text
-    /// as it was edited.
+    /// A text that the choices are about, which the user may edit: the answer is then a choice, an empty line, and the
+    /// text as it was edited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<String>,
 }
 
-/// The person at the other end of the conversation.
+/// The user of the conversation.
 pub trait Person: Send + Sync {
-    /// Asks and waits. `None`: the person skips the question, or no person can answer.
+    /// Asks and waits for the answer. `None`: the user skipped the question, or no user can answer.
     fn ask(&self, question: Question) -> BoxFuture<'_, Option<String>>;
 }
 
-/// A conversation without a person: every question goes unanswered.
+/// A conversation without a user: every question stays unanswered.
 pub struct NoPerson;
 
 impl Person for NoPerson {

@@ -1,18 +1,18 @@
-//! [`Renames`]: puts the names that a model was shown into texts, in place of a tool's own.
+//! [`Renames`]: replaces a tool's own names in texts by the names that the model was shown.
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Names in backticks that texts for a model have others for.
+/// Pairs of a tool's own name and the name that the model was shown.
 #[derive(Default)]
 pub(crate) struct Renames<'a>(Vec<(&'a str, &'a str)>);
 
 impl<'a> Renames<'a> {
-    /// `pairs`: a tool's own name of something, and the one that the model was shown.
+    /// `pairs`: a tool's own name, and the name that the model was shown.
     pub(crate) fn new(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
         Self(pairs.filter(|(own, told)| own != told).collect())
     }
 
-    /// `text` with the names that the model was shown. Paths such as `` `files[0].name` `` begin with a name.
+    /// Replaces the names in backticks in `text`. Paths such as `` `files[0].name` `` begin with a name.
     pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.0.is_empty() || !text.contains('`') {
             return Cow::Borrowed(text);
@@ -25,7 +25,7 @@ impl<'a> Renames<'a> {
         Cow::Owned(renamed.collect::<Vec<_>>().join("`"))
     }
 
-    /// The descriptions in a JSON Schema.
+    /// Replaces the names in the descriptions of a JSON Schema.
     pub(crate) fn descriptions(&self, schema: &mut Value) {
         match schema {
             Value::Object(object) => object.iter_mut().for_each(|(key, value)| match value {

@@ -1,11 +1,11 @@
-//! [`Render`]: how a result is worded for the model: one outcome, several accents.
+//! [`Render`]: how a profile words results for the model.
 use super::report::{CommandRun, Report, TOTAL_LINES};
 use crate::{Failure, Shown, ToolCall, ToolError, ToolOutput, ToolResult};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The accent of a profile.
+/// The wording of results in a profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Render {
@@ -13,11 +13,11 @@ pub struct Render {
     pub result: Wording,
     /// Wording of errors.
     pub error: ErrorWording,
-    /// Other names of named fields; an empty one leaves the field out.
+    /// Renames fields of results; an empty name leaves the field out.
     pub fields: IndexMap<String, String>,
-    /// Titles of results, by tool. The title of any other tool is what people see of the result, or its name.
+    /// Titles of results, by tool. For other tools, the title is the text shown to the user, or the tool's name.
     pub titles: IndexMap<String, String>,
-    /// What a program gets that makes a call itself (`haft tools call`).
+    /// The result object for a program that makes a call itself (`haft tools call`).
     pub object: ResultObject,
 }
 
@@ -32,7 +32,7 @@ pub enum ResultObject {
     Split,
 }
 
-/// What the model reads of a result.
+/// The format of a result for the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wording {
@@ -41,14 +41,14 @@ pub enum Wording {
     Text,
     /// The named fields as JSON, indented by two, if they hold the whole result; otherwise the tool's own text.
     Fields,
-    /// `{"success":true,"error":"",…}` with the named fields beside it, and `content` where they do not say all; an error as
-    /// `{"success":false,"error":…,"error_type":…,"suggestion":…}`.
+    /// `{"success":true,"error":"",…}` with the result's fields, and `content` if the fields do not contain everything;
+    /// an error as `{"success":false,"error":…,"error_type":…,"suggestion":…}`.
     Success,
     /// `{"title":…,"output":…}`.
     Titled,
 }
 
-/// What the model reads of an error. `hint: HINT` is on a line of its own, where the result has no field for it.
+/// The format of an error for the model. `hint: HINT` is on a line of its own if the result has no field for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorWording {
@@ -57,14 +57,14 @@ pub enum ErrorWording {
     Plain,
     /// `Error: MESSAGE`, `Tool 'NAME' not found` for an unknown one.
     Prefixed,
-    /// `my_tool(param1="value"): MESSAGE`, in which names stand without backticks: `param1 is required`.
+    /// `my_tool(param1="value"): MESSAGE`, with names without backticks: `param1 is required`.
     Call,
     /// `MESSAGE` alone, and `hint: HINT` on a line of its own.
     Bare,
 }
 
 impl Render {
-    /// What is recorded of a call, and what the model reads.
+    /// Returns the result of a call, as recorded and as the model reads it.
     pub fn result(&self, call: &ToolCall, result: Result<ToolOutput, ToolError>) -> ToolResult {
         match result {
             Ok(output) => self.success(call, output),
@@ -127,7 +127,7 @@ impl Render {
         ToolResult { content, error: Some(error), details, ..ToolResult::default() }
     }
 
-    /// What to do next, with the call that would have been right: as a call where the accent is one of calls.
+    /// Returns the hint of an error with its example call, written as a call if the profile's errors begin with calls.
     fn hint(&self, error: &ToolError) -> Option<String> {
         let example = error.example.as_deref().map(|(name, arguments)| match self.error {
             ErrorWording::Plain | ErrorWording::Bare | ErrorWording::Prefixed => {
@@ -152,7 +152,7 @@ impl Render {
         Value::Object(named.filter(|(name, _)| !name.is_empty()).collect())
     }
 
-    /// What people see of the result, in one line; otherwise the tool's name.
+    /// The text shown to the user, in one line; otherwise the tool's name.
     fn title(&self, call: &ToolCall, shown: &Shown) -> String {
         match (self.titles.get(&call.name), shown) {
             (Some(title), _) => title.clone(),
@@ -162,7 +162,8 @@ impl Render {
     }
 }
 
-/// A command that ended badly is no success, nor is a run of tests: its first line says what it came to.
+/// Whether a command or a run of tests succeeded, and otherwise its error: the exit code, or the first line of the
+/// text.
 fn success(details: &Value, text: &str) -> Value {
     match Report::of(details) {
         Some(Report::Tests(run)) if !run.ok => json!({"success": false, "error": text.lines().next()}),
@@ -173,7 +174,7 @@ fn success(details: &Value, text: &str) -> Value {
     }
 }
 
-/// `outcome` with the text and the named fields beside it. A field may say the error of a result.
+/// Adds the text and the result's fields to `outcome`. A field may contain the error of a result.
 fn flat(mut outcome: Value, details: &Value, text: Option<String>) -> String {
     if let Some(text) = text {
         outcome["content"] = json!(text);
@@ -203,8 +204,8 @@ fn written(name: &str, arguments: &Value, bytes: usize) -> String {
     format!("{name}({})", shown.collect::<Vec<_>>().join(", "))
 }
 
-/// `message` with the names of its first line bare: `` `files[0].name` is required `` without the backticks. The text
-/// below that line is output, and stays as it is.
+/// Removes the backticks around names in the first line of `message`: `` `files[0].name` is required `` becomes
+/// `files[0].name is required`. The text below that line is output and stays unchanged.
 fn without_backticks(message: &str) -> String {
     let end = message.find('\n').unwrap_or(message.len());
     let (mut line, rest) = message.split_at(end);

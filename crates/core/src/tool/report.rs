@@ -1,8 +1,8 @@
-//! [`Report`]: what Haft itself needs to know of a result, beside the text that the model reads.
+//! [`Report`]: the information that Haft itself needs from a result, apart from the text for the model.
 //!
-//! A tool writes the fields of a report into [`ToolOutput::details`](crate::ToolOutput::details), where people, scripts
-//! and profiles find them as well. This file is the only reader of them: the engine, evidence, jobs and front-ends see
-//! a [`Report`].
+//! A tool writes the fields of a report into [`ToolOutput::details`](crate::ToolOutput::details), where users, scripts
+//! and profiles find them as well. Within Haft, only this file reads these fields: the engine, evidence, jobs and
+//! front-ends use a [`Report`].
 use crate::{SessionId, TaskId, ToolResult};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,18 +11,18 @@ use std::path::PathBuf;
 /// Field of [`CommandRun`] that models do not see.
 pub(super) const TOTAL_LINES: &str = "total_lines";
 
-/// What a call came to, by kind. [`ToolResult::report`] reads it.
+/// The outcome of a call, by kind. [`ToolResult::report`] reads it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Report {
     /// A command ended or was stopped.
     Command(CommandRun),
     /// Tests ran.
     Tests(TestRun),
-    /// The model wrote down its steps.
+    /// The model updated its list of steps.
     Plan(Plan),
-    /// Another agent worked for this one.
+    /// A subagent did the work.
     Subagent(SubagentRun),
-    /// The work was handed in.
+    /// The work was committed and delivered.
     Delivery(Delivery),
     /// The call was queued and has not run.
     Queued(QueuedRun),
@@ -39,18 +39,18 @@ pub struct CommandRun {
     /// How many lines the command printed, if the result holds fewer. Models do not see it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_lines: Option<u64>,
-    /// Whether its time was up.
+    /// Whether it reached its timeout.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
     /// Whether the user stopped it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// Why it was stopped, if that is known in words.
+    /// The reason as a text, if it was stopped and the reason is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// What a run of tests came to. Recognized by the field `ok`.
+/// The outcome of a test run. Recognized by the field `ok`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestRun {
     /// The command line that ran the tests.
@@ -67,7 +67,7 @@ pub struct TestRun {
     /// Number of tests that failed, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<u64>,
-    /// Tests that failed, and what could not even be built or loaded.
+    /// Tests that failed, and files that could not be built or loaded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<TestFailure>,
 }
@@ -88,23 +88,23 @@ pub struct TestFailure {
     pub message: String,
 }
 
-/// The steps of a task, as a model keeps them. Recognized by the field `items`.
+/// The model's list of steps for a task. Recognized by the field `items`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// In the order in which they are to be done.
+    /// The steps, in the order of the work.
     pub items: Vec<PlanStep>,
 }
 
 /// A step of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanStep {
-    /// What is to be done.
+    /// The text of the step.
     pub text: String,
-    /// How far it is.
+    /// The status of the step.
     pub status: StepStatus,
 }
 
-/// How far a step is.
+/// The status of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepStatus {
@@ -116,31 +116,31 @@ pub enum StepStatus {
     Done,
 }
 
-/// Where another agent worked. Recognized by the field `session`.
+/// The session of a subagent. Recognized by the field `session`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubagentRun {
     /// The session of the other agent.
     pub session: SessionId,
 }
 
-/// What became of work that was handed in. Recognized by the field `commit`.
+/// The outcome of delivered work. Recognized by the field `commit`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
-    /// The commit that holds it.
+    /// The commit with the work.
     pub commit: String,
-    /// What could not be done, as a sentence; `None` if all was.
+    /// What could not be done, as a sentence; `None` if everything was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
 
-/// Where a call waits for a person. Recognized by the field `outbox_item`.
+/// The outbox item of a queued call. Recognized by the field `outbox_item`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueuedRun {
     /// The ID of the item.
     pub outbox_item: String,
 }
 
-/// How a look at a background task found it.
+/// The state of a background task when a call looked at it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskLook {
     /// The task.
@@ -150,7 +150,7 @@ pub struct TaskLook {
     /// Whether the look waited for it.
     #[serde(default)]
     pub waited: bool,
-    /// What it printed since the look before.
+    /// What it printed since the previous look.
     pub output: String,
 }
 
@@ -175,7 +175,8 @@ impl Report {
         SubagentRun::deserialize(details).ok().map(Self::Subagent)
     }
 
-    /// Returns whether this is the report of something that did well: it was done, no test failed, and the exit code is 0.
+    /// Returns whether the report is of a success: a command with exit code 0 or none, tests that all passed, a plan, a
+    /// subagent or a delivery.
     pub fn is_success(&self) -> bool {
         match self {
             Self::Command(run) => run.exit_code.is_none_or(|code| code == 0),
@@ -194,7 +195,7 @@ impl CommandRun {
 }
 
 impl TestFailure {
-    /// Returns the failure with its place, written as `FILE:LINE` or `FILE:LINE:COLUMN`.
+    /// Sets the file and line of the failure from `place`, written as `FILE:LINE` or `FILE:LINE:COLUMN`.
     pub fn at(mut self, place: &str) -> Self {
         let mut parts = place.split(':');
         self.file = parts.next().filter(|file| !file.is_empty()).map(str::to_owned);
@@ -218,7 +219,7 @@ impl Plan {
 }
 
 impl ToolResult {
-    /// Returns what Haft needs to know of the result; `None` if its fields are not those of a report.
+    /// Returns the report of the result; `None` if its fields are not those of a report.
     pub fn report(&self) -> Option<Report> {
         Report::of(&self.details)
     }
@@ -236,7 +237,7 @@ impl ToolResult {
         }
     }
 
-    /// Returns the steps that a call which worked wrote down.
+    /// Returns the steps that a successful call recorded.
     pub fn plan(&self) -> Option<Plan> {
         match self.report() {
             Some(Report::Plan(plan)) if self.is_ok() => Some(plan),
@@ -244,12 +245,12 @@ impl ToolResult {
         }
     }
 
-    /// Returns whether the call did what it was asked to and found what it was to find: no run of tests that failed.
+    /// Returns whether the call succeeded and is not a test run that failed.
     pub fn is_green(&self) -> bool {
         self.is_ok() && !matches!(self.report(), Some(Report::Tests(run)) if !run.ok)
     }
 
-    /// Returns whether what it ran did well, too: no command that ended with another code than 0.
+    /// Like [`Self::is_green`], but a command must also have the exit code 0, and the call must not be queued.
     pub fn went_well(&self) -> bool {
         self.is_ok() && self.report().is_none_or(|report| report.is_success())
     }

@@ -1,10 +1,10 @@
-//! [`ToolOutput`] and [`ToolResult`]: what a tool returns, and what is recorded of it.
+//! [`ToolOutput`] and [`ToolResult`]: what a tool returns, and the record of it.
 use crate::{Image, TaskId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 
-/// What a tool hands back when it worked.
+/// The output of a call that succeeded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutput {
     /// What the model reads.
@@ -13,15 +13,15 @@ pub struct ToolOutput {
     pub images: Vec<Image>,
     /// What people see.
     pub shown: Shown,
-    /// The result, or a part of it, as named fields, for front-ends and for profiles that answer in JSON. `Null` for none.
+    /// The result or a part of it as JSON fields, for front-ends and for profiles that answer in JSON. `Null` for none.
     pub details: Value,
-    /// Whether `details` say all that `for_model` does. Profiles that answer in JSON leave the text out then.
+    /// Whether `details` contain all information of `for_model`. Profiles that answer in JSON leave the text out then.
     pub is_in_details: bool,
     /// Still running under this id.
     pub job: Option<TaskId>,
 }
 
-/// What people see of a result.
+/// How a result is shown to the user.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shown {
@@ -32,12 +32,12 @@ pub enum Shown {
     Text(String),
     /// No error.
     Nothing,
-    /// This text, whole and in any case: it was written for the person.
+    /// This text, complete and in every display mode: it was written for the user.
     Message(String),
 }
 
 impl ToolOutput {
-    /// Returns a result that the model reads and people see a preview of.
+    /// Returns a result for the model, of which the user sees a preview.
     pub fn text(for_model: impl Into<String>) -> Self {
         Self { for_model: for_model.into(), ..Self::default() }
     }
@@ -47,18 +47,18 @@ impl ToolOutput {
         Self::text(format!("{value:#}")).fields(value.clone())
     }
 
-    /// Shows people this text.
+    /// Shows this text to the user.
     pub fn show(self, text: impl Into<String>) -> Self {
         Self { shown: Shown::Text(text.into()), ..self }
     }
 
-    /// Returns a text that the model and people read alike.
+    /// Returns a text for both the model and the user.
     pub fn for_both(text: impl Into<String>) -> Self {
         let text = text.into();
         Self { shown: Shown::Text(text.clone()), ..Self::text(text) }
     }
 
-    /// Shows people nothing.
+    /// Shows nothing to the user.
     pub fn silent(self) -> Self {
         Self { shown: Shown::Nothing, ..self }
     }
@@ -68,7 +68,7 @@ impl ToolOutput {
         Self { details, ..self }
     }
 
-    /// Makes the result one of named fields: they say all that the text does.
+    /// Sets the fields, and marks them as containing all information of the text.
     pub fn fields(self, fields: Value) -> Self {
         Self { details: fields, is_in_details: true, ..self }
     }
@@ -78,7 +78,7 @@ impl ToolOutput {
         Self::text(format!("Started as job {job}. Its end will be reported.")).going_on(job)
     }
 
-    /// Marks the work as going on under this id, in words of the tool's own: `ToolOutput::text("Task started, will
+    /// Marks the work as continuing under this ID, with a text of the tool: `ToolOutput::text("Task started, will
     /// report back").going_on(job)`.
     pub fn going_on(self, job: TaskId) -> Self {
         Self { job: Some(job), ..self }
@@ -87,18 +87,18 @@ impl ToolOutput {
 
 /// Field in the details of an error: the name of the tool that does not exist.
 const UNKNOWN_TOOL: &str = "unknown_tool";
-/// How the message begins of each call that was interrupted, by the user or by the end of its process.
+/// The beginning of the message of each call that was interrupted, by the user or by the end of its process.
 const INTERRUPTED_PREFIX: &str = "interrupted";
-/// The message of a background task that a person or the model stopped.
+/// The message of a background task that the user or the model stopped.
 const STOPPED: &str = "stopped on request";
 /// The message of a call that the user interrupted.
 const INTERRUPTED: &str = "interrupted by the user";
-/// The message of a call that its process left behind in a view.
+/// The message of a call whose process ended while the call worked in a view.
 const LEFT_IN_VIEW: &str = "interrupted: its process ended before it did; nothing that it changed was kept";
-/// How the message begins of a call to which its turn did not come.
+/// The beginning of the message of a call that was not run.
 const NOT_RUN_PREFIX: &str = "not run: ";
 
-/// What a tool hands back when it did not work. The model reads `message` and `hint`.
+/// The error of a call that failed. The model reads `message` and `hint`.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {
@@ -108,33 +108,33 @@ pub struct ToolError {
     pub message: String,
     /// What to do next.
     pub hint: Option<String>,
-    /// A call that would have been right: the tool's name and its arguments. It follows the hint.
+    /// A correct call: the tool's name and its arguments. It follows the hint.
     pub example: Option<Box<(String, Value)>>,
-    /// The error, or more about it, as named fields. `Null` for none.
+    /// The error, or further information about it, as JSON fields. `Null` for none.
     pub details: Value,
-    /// Whether `details` say all that the message does. Profiles that answer in JSON leave the text out then.
+    /// Whether `details` contain all information of the message. Profiles that answer in JSON leave the text out then.
     pub is_in_details: bool,
     /// For the log only.
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// What kind of error it is, and so who can act on it.
+/// The kind of an error, which determines who can fix its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToolErrorKind {
     /// The call itself is wrong: unknown tool, wrong or missing parameters.
     #[serde(rename = "validation_error")]
     Validation,
-    /// The world is not as the call assumes: no such file, text not found.
+    /// The workspace is not as the call assumes: no such file, text not found.
     #[serde(rename = "user_error")]
     User,
     /// Something broke or ran out: time, disk, a process, the tool itself.
     #[serde(rename = "system_error")]
     System,
-    /// The policy or a person said no, or the machine denies access.
+    /// The policy or the user denied the call, or the system denies access.
     #[serde(rename = "permission_error")]
     Permission,
-    /// The call would leave what it may touch.
+    /// The call would access something outside of its limits.
     #[serde(rename = "security_error")]
     Security,
 }
@@ -163,7 +163,7 @@ impl ToolError {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// Adds a call that would have been right.
+    /// Adds a correct call as an example.
     pub fn example(self, name: impl Into<String>, arguments: Value) -> Self {
         Self { example: Some(Box::new((name.into(), arguments))), ..self }
     }
@@ -183,7 +183,7 @@ impl ToolError {
         Self::new(ToolErrorKind::System, STOPPED)
     }
 
-    /// Returns the error of a call that changed a view of its own when its process ended.
+    /// Returns the error of a call whose process ended while it worked in a view.
     pub fn left_in_view() -> Self {
         Self::new(ToolErrorKind::System, LEFT_IN_VIEW)
     }
@@ -205,7 +205,7 @@ impl ToolError {
         self.details.get(UNKNOWN_TOOL).is_some()
     }
 
-    /// Makes the error one of named fields: they say all that the message does.
+    /// Sets the fields, and marks them as containing all information of the message.
     pub fn fields(self, fields: Value) -> Self {
         Self { details: fields, is_in_details: true, ..self }
     }
@@ -216,7 +216,7 @@ impl ToolError {
     }
 }
 
-/// What came of a call, as it is recorded and as the model reads it.
+/// The result of a call, as recorded and as the model reads it.
 ///
 /// As JSON `{ok, content, error: {type, message, suggestion} | null}`, and `images`, `shown`, `details`, `job`
 /// where there are any.
@@ -225,7 +225,7 @@ impl ToolError {
 pub struct ToolResult {
     /// What the model reads.
     pub content: String,
-    /// Why it did not work; `None` if it did.
+    /// Why the call failed; `None` if it succeeded.
     pub error: Option<Failure>,
     /// Pictures for a model that can see.
     pub images: Vec<Image>,
@@ -237,7 +237,7 @@ pub struct ToolResult {
     pub job: Option<TaskId>,
 }
 
-/// Why a call did not work.
+/// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
     /// Who can fix the cause.
@@ -258,7 +258,7 @@ impl Failure {
 }
 
 impl ToolResult {
-    /// Returns whether it is that of a background task that was stopped on request.
+    /// Returns whether it is the result of a background task that was stopped on request.
     pub fn is_stopped(&self) -> bool {
         self.error
             .as_ref()
@@ -272,7 +272,7 @@ impl ToolResult {
         Self { content: format!("error: {message}"), error: Some(error), ..Self::default() }
     }
 
-    /// Returns whether the call did what it was asked to.
+    /// Returns whether the call succeeded.
     pub fn is_ok(&self) -> bool {
         self.error.is_none()
     }

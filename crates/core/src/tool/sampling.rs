@@ -1,15 +1,15 @@
-//! [`Sampler`]: answers of a model that a call needs, beside the conversation (sampling, in the words of MCP).
+//! [`Sampler`]: asks the model outside of the conversation on behalf of a call ("sampling" in MCP).
 use crate::{Message, ProviderError, Reached, StopReason, Usage};
 use futures::future::BoxFuture;
 
-/// What a model is asked beside the conversation.
+/// A request to the model outside of the conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SamplingRequest {
-    /// The MCP server that wants to know.
+    /// The MCP server that sends the request.
     pub server: String,
     /// The system prompt; empty for none.
     pub system: String,
-    /// The messages, with text alone.
+    /// The messages, which contain only text.
     pub messages: Vec<Message>,
     /// Maximum tokens of the answer.
     pub max_output: u32,
@@ -20,7 +20,7 @@ pub struct SamplingRequest {
 pub struct Sampled {
     /// The model that answered, as `PROVIDER/MODEL`.
     pub model: String,
-    /// What it said.
+    /// The text of the answer.
     pub text: String,
     /// Tokens of the request, as the server counted.
     pub usage: Usage,
@@ -43,7 +43,7 @@ pub enum SamplingError {
         /// What the provider said.
         #[source]
         error: ProviderError,
-        /// What it cost all the same.
+        /// Tokens of the failed request.
         usage: Usage,
     },
     /// The journal could not be written.
@@ -51,12 +51,13 @@ pub enum SamplingError {
     Closed,
 }
 
-/// The model of the session that a call belongs to. It is asked only what a person has agreed to.
+/// The model of the session that a call belongs to. It gets only requests that the user has approved.
 pub trait Sampler: Send + Sync {
     /// Returns the model, as `PROVIDER/MODEL`; `None` if a call has no model to ask.
     fn model(&self) -> Option<&str>;
 
-    /// Asks it. What that costs counts towards the budget and the cost of the turn. Dropped, the request is cancelled.
+    /// Asks the model. The cost counts towards the budget and the cost of the turn. Dropping the future cancels the
+    /// request.
     fn sample(&self, request: SamplingRequest) -> BoxFuture<'_, Result<Sampled, SamplingError>>;
 }
 

@@ -1,4 +1,4 @@
-//! [`Schema`]: checks arguments against a tool's JSON Schema: every problem at once, with an example call.
+//! [`Schema`]: checks arguments against a tool's JSON Schema. Reports every problem at once, with an example call.
 use crate::{ToolError, ToolErrorKind, ToolSpec};
 use explain::Subject;
 use serde::{Deserialize, Serialize};
@@ -20,14 +20,14 @@ pub(crate) use describe::{Described, describe};
 pub use example::example;
 pub use explain::nearest;
 
-/// How arguments are held against their schema.
+/// How arguments are checked against their schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Validation {
-    /// Checks arguments as they came, without coercion.
+    /// Arguments are checked without coercion.
     Strict,
-    /// After what small models get wrong is corrected if that is unambiguous: `"3"` for `3`, an object written as a
-    /// string, `null` for "not given".
+    /// Arguments are checked after the correction of frequent mistakes of small models, if the correction is
+    /// unambiguous: `"3"` for `3`, an object written as a string, `null` for "not given".
     #[default]
     Coerce,
     /// Arguments are not checked: the tool checks them itself.
@@ -37,13 +37,13 @@ pub enum Validation {
 /// A mistake in the arguments of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// Where: names of parameters and places in arrays; empty for the arguments as a whole.
+    /// The place of the mistake: parameter names and array indices; empty for the arguments as a whole.
     pub path: Vec<Value>,
     /// What is wrong, naming the parameter.
     pub message: String,
 }
 
-/// A tool's parameters, made ready for checking at the first call: building a validator takes milliseconds.
+/// The schema of a tool's parameters. The validator is built at the first call, because that takes milliseconds.
 pub struct Schema {
     parameters: Value,
     known: Arc<HashMap<String, Value>>,
@@ -56,8 +56,8 @@ impl Schema {
         Self::with_known(parameters, Arc::default())
     }
 
-    /// Like [`Schema::new`], where `parameters` may refer to these schemas by their URI. Other URIs are never fetched:
-    /// a schema that refers to one is invalid.
+    /// Like [`Schema::new`], but `parameters` may refer to the schemas in `known` by their URI. Other URIs are never
+    /// fetched: a schema that refers to one is invalid.
     pub fn with_known(parameters: Value, known: Arc<HashMap<String, Value>>) -> Self {
         Self { parameters, known, validator: OnceLock::new() }
     }
@@ -67,7 +67,7 @@ impl Schema {
         &self.parameters
     }
 
-    /// The arguments as the tool may have them, or an error for the model that lists every problem.
+    /// Returns the arguments for the tool, or an error for the model that lists every problem.
     pub fn check(
         &self,
         spec: &ToolSpec,
@@ -123,7 +123,7 @@ impl Schema {
     }
 }
 
-/// An error for the model with every problem and a call that would have been right.
+/// An error for the model with every problem and an example of a correct call.
 pub(crate) fn refused(spec: &ToolSpec, problems: &[Problem]) -> ToolError {
     let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
     let message = format!("cannot call `{}`: {}", spec.name, messages.join("; "));

@@ -1,12 +1,12 @@
 //! [`Skill`]: instructions for a kind of task, which an agent reads when it has such a task.
 use std::path::PathBuf;
 
-/// A folder with a file `SKILL.md`, as it was read.
+/// The content of a folder with a file `SKILL.md`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Skill {
     /// The name by which the model loads it.
     pub name: String,
-    /// For which tasks it is, in a line or two.
+    /// The tasks that it is for, in a line or two.
     pub description: String,
     /// The instructions: the text below the header.
     pub text: String,

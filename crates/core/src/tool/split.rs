@@ -1,20 +1,21 @@
-//! [`SplitResult`]: a result with separate parts for the model and the person.
+//! [`SplitResult`]: a result with separate texts for the model and the user.
 use crate::{Shown, ToolResult};
 use serde::Serialize;
 
-/// A result by who reads it, as JSON `{for_llm, for_user, silent, is_error, async}`. Made from a [`ToolResult`].
+/// A result with separate texts for its readers, as JSON `{for_llm, for_user, silent, is_error, async}`. Made from a
+/// [`ToolResult`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SplitResult {
-    /// What the model reads; of an error that has no text for it, the error's message.
+    /// The text for the model; for an error without such a text, the error's message.
     pub for_llm: String,
-    /// What people read in its place; `None` if they see a preview of `for_llm`, or nothing.
+    /// The text for the user; `None` if the user sees a preview of `for_llm`, or nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_user: Option<String>,
-    /// Whether people see nothing.
+    /// Whether nothing is shown to the user.
     pub silent: bool,
-    /// Whether the call failed, or the tests did that it ran.
+    /// Whether the call, or the tests that it ran, failed.
     pub is_error: bool,
-    /// Whether the work continues, and its end will be reported.
+    /// Whether the work continues in the background and its end will be reported.
     #[serde(rename = "async")]
     pub is_async: bool,
 }

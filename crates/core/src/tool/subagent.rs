@@ -2,14 +2,13 @@
 use crate::{ToolError, ToolErrorKind, ToolOutput};
 use futures::future::BoxFuture;
 
-/// How the note begins that follows the answer of a subagent: which commands in the background ended with it.
+/// The beginning of the note after the answer of a subagent that lists the background commands that ended with it.
 pub const ENDED_WITH_SUBAGENT: &str = "\n[ended with the subagent, unfinished: ";
 
 /// Starts subagents, which do a part of the work of a call.
 pub trait Subagents: Send + Sync {
-    /// Lets the agent called `agent`, or one like the caller, do `task` from its beginning to its end. It is given
-    /// nothing but the task. What it does is reported to `progress`; what came of it is its last answer. Dropped, it is
-    /// interrupted.
+    /// Runs `task` in the agent named `agent`, or in one like the caller, and returns its last answer. The agent gets
+    /// only the task. Its activity is reported to `progress`. Dropping the future interrupts the agent.
     fn run(
         &self,
         task: String,

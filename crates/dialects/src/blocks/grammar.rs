@@ -1,47 +1,46 @@
-//! [`Grammar`]: what makes a dialect with delimiters.
+//! [`Grammar`]: the description of a dialect with delimiters.
 use super::say;
 use crate::{Call, Problem, Said, Setting, ends::Json, tagged_calls::Shape};
 
-/// How a dialect is read: its delimiters, and what they mean. If two begin at the same place, the longer one wins.
+/// How to parse a dialect: its delimiters and their meanings. If two begin at the same place, the longer one wins.
 pub(crate) struct Grammar {
     pub(crate) thoughts: &'static [Thought],
     pub(crate) blocks: &'static [Block],
-    /// Delimiters that mean nothing, and are left out of the text.
+    /// Delimiters without meaning, which are removed from the text.
     pub(crate) noise: &'static [&'static str],
-    /// Delimiters around the blocks: left out where calls are looked for.
+    /// Delimiters around the blocks, which are removed if calls are parsed.
     pub(crate) frame: &'static [&'static str],
-    /// Delimiters around the blocks after which there is no more text. Text after these blocks is reported as a
-    /// problem; it stays text if the tools are known.
+    /// Delimiters around the blocks after which no text is allowed. If the tools are unknown, text after these blocks
+    /// is reported as a problem; otherwise it stays text.
     pub(crate) hush: &'static [&'static str],
-    /// Whether there is no more text after a block; as with `hush`.
+    /// Whether no text is allowed after a block; handled like `hush`.
     pub(crate) hush_after_blocks: bool,
     /// Whether only the first block counts.
     pub(crate) once: bool,
-    /// Letters between blocks that mean nothing.
+    /// Characters between blocks that are ignored.
     pub(crate) between: &'static [char],
-    /// Whether text between two calls is a problem; behind the last one it is text.
+    /// Whether text between two calls is a problem; after the last call, it stays text.
     pub(crate) has_only_calls_between: bool,
-    /// Delimiters that mean nothing, and before which text behind a call is a problem: the model continues before it
-    /// has read the result.
+    /// Delimiters without meaning before which text after a call is a problem: the model continues without having read
+    /// the result.
     pub(crate) turn_ends: &'static [&'static str],
-    /// Whether a reply opens its thoughts no more than once.
+    /// Whether a reply opens its thoughts at most once.
     pub(crate) thinks_once: bool,
-    /// Whether the prompt has opened the thoughts unless it was told not to, and calls end them; a blank line is
-    /// between.
+    /// Whether the prompt has opened the thoughts unless it says otherwise, and calls end them, after a blank line.
     pub(crate) thinks_by_default: bool,
-    /// A delimiter with which the prompt may end, so that it is before the reply.
+    /// A delimiter with which the prompt may end, so that it is missing at the beginning of the reply.
     pub(crate) prompted: &'static str,
-    /// Marks that are blanks.
+    /// Marks that represent blanks.
     pub(crate) blank_marks: &'static [(char, &'static str)],
-    /// What becomes of the beginning of a delimiter at the end of the reply.
+    /// How to handle a partial delimiter at the end of the reply.
     pub(crate) cut: CutDelimiter,
-    /// Whether a reply that is nothing but the beginning or the end of the words that open its thoughts is left out: the
-    /// prompt may end within them, and the reply end before there is any thought.
+    /// Whether a reply that only consists of a prefix or a suffix of the words that open its thoughts is dropped: the
+    /// prompt may end within these words, and the reply may end before any thought.
     pub(crate) words_are_cut: bool,
 }
 
 impl Grammar {
-    /// `<think>` and these blocks.
+    /// A grammar with `<think>` and these blocks.
     pub(crate) const fn new(blocks: &'static [Block]) -> Self {
         Self {
             thoughts: &[THINK],
@@ -84,18 +83,18 @@ impl Grammar {
     }
 }
 
-/// What the beginning of a delimiter at the end of a reply is.
+/// How a partial delimiter at the end of a reply is handled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum CutDelimiter {
     Text,
-    /// It is reported as a problem if it has letters.
+    /// Reported as a problem if it contains letters.
     ProblemWithLetters,
-    /// It is reported as a problem.
+    /// Reported as a problem.
     Problem,
 }
 
 impl CutDelimiter {
-    /// Whether `rest` is told as a problem.
+    /// Whether the partial delimiter `rest` is reported as a problem.
     pub(crate) fn is_problem(self, rest: &str) -> bool {
         match self {
             Self::Text => false,
@@ -105,17 +104,17 @@ impl CutDelimiter {
     }
 }
 
-/// How thoughts are marked.
+/// The delimiters of thoughts.
 pub(crate) struct Thought {
     pub(crate) open: &'static str,
     pub(crate) close: &'static [&'static str],
-    /// Whether only a reply may begin with them, because their delimiters are ordinary words.
+    /// Whether thoughts are only recognized at the beginning of a reply, because their delimiters are ordinary words.
     pub(crate) first: bool,
-    /// Delimiters that end them without being theirs.
+    /// Foreign delimiters that end the thoughts, too.
     pub(crate) breaks: &'static [&'static str],
-    /// A label that thoughts begin with; it is left out.
+    /// A label at the beginning of thoughts, which is removed.
     pub(crate) label: &'static str,
-    /// Whether an opening delimiter in the prompt belongs to them.
+    /// Whether an opening delimiter in the prompt is emitted as part of the thoughts.
     pub(crate) says_open: bool,
 }
 
@@ -124,7 +123,7 @@ impl Thought {
         Self { open, close, first: false, breaks: &[], label: "", says_open: false }
     }
 
-    /// Ended by these delimiters, too.
+    /// Adds delimiters that end the thoughts, too.
     pub(crate) const fn until(self, breaks: &'static [&'static str]) -> Self {
         Self { breaks, ..self }
     }
@@ -133,29 +132,29 @@ impl Thought {
 /// `<think>` … `</think>`.
 pub(crate) const THINK: Thought = Thought::new("<think>", &["</think>"]);
 
-/// A part of the text that holds calls.
+/// A part of a reply that contains calls.
 pub(crate) struct Block {
     pub(crate) open: &'static str,
-    /// How many bytes of the opening delimiter belong to the body.
+    /// Number of bytes at the end of the opening delimiter that belong to the body.
     pub(crate) kept: usize,
     pub(crate) json: Json,
-    /// Delimiters that end it.
+    /// Delimiters that end the block.
     pub(crate) close: &'static [&'static str],
-    /// Delimiters that end it and are read again.
+    /// Delimiters that end the block and are parsed again.
     pub(crate) stop: &'static [&'static str],
     /// Delimiters before the JSON that look like JSON.
     pub(crate) inner: &'static [&'static str],
-    /// The quote of its strings; empty if the search for the end need not know them.
+    /// The quote of strings; empty if strings are irrelevant to finding the end.
     pub(crate) quote: &'static str,
-    /// How its calls are written, where it has tags; then `read` is not asked.
+    /// The form of calls with tags; if set, `read` is not used.
     pub(crate) tags: Option<&'static Shape>,
-    /// Delimiters right behind it that belong to it.
+    /// Delimiters directly after the block that belong to it.
     pub(crate) tail: &'static [&'static str],
     pub(crate) read: fn(&Body<'_>, &Setting, &mut Vec<Said>),
 }
 
 impl Block {
-    /// A block between two delimiters, with JSON.
+    /// A block with JSON between two delimiters.
     pub(crate) const fn new(
         open: &'static str,
         close: &'static [&'static str],
@@ -175,7 +174,7 @@ impl Block {
         }
     }
 
-    /// A block of calls with tags for their parameters, which ends at the first of `close` that is in no value.
+    /// A block of calls with tags for parameters. It ends at the first of `close` outside of values.
     pub(crate) const fn tagged(
         open: &'static str,
         shape: &'static Shape,
@@ -184,32 +183,32 @@ impl Block {
         Self { tags: Some(shape), ..Self::new(open, close, |_, _, _| {}) }
     }
 
-    /// Makes one of these delimiters, if it follows directly, a part of the block.
+    /// Adds delimiters that belong to the block if they follow it directly.
     pub(crate) const fn tail(self, tail: &'static [&'static str]) -> Self {
         Self { tail, ..self }
     }
 
-    /// A block that ends with its JSON.
+    /// A block that ends at the end of its JSON.
     pub(crate) const fn json_only(open: &'static str, read: fn(&Body<'_>, &Setting, &mut Vec<Said>)) -> Self {
         Self { json: Json::Last, ..Self::new(open, &[], read) }
     }
 }
 
-/// What a block holds.
+/// The content of a block.
 #[derive(Clone, Copy)]
 pub(crate) struct Body<'a> {
     pub(crate) open: &'static str,
     pub(crate) text: &'a str,
     /// The delimiter that ended it.
     pub(crate) close: &'static str,
-    /// Whether the reply ended within it.
+    /// Whether the reply ended within the block.
     pub(crate) cut: bool,
-    /// Whether its JSON broke off, though the reply continued.
+    /// Whether the JSON became invalid, although the reply continued.
     pub(crate) broken: bool,
 }
 
 impl Body<'_> {
-    /// Says the calls that were read; what cannot be read stays text.
+    /// Emits the parsed calls; if parsing failed, the block stays text.
     pub(crate) fn say(&self, read: Result<Vec<Call>, Problem>, said: &mut Vec<Said>) {
         match read {
             Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),
@@ -217,13 +216,13 @@ impl Body<'_> {
         }
     }
 
-    /// Keeps the block as text, and reports the problem.
+    /// Emits the block as text, and reports the problem.
     pub(crate) fn stays(&self, why: impl Into<Problem>, said: &mut Vec<Said>) {
         say(said, Said::Text, &format!("{}{}{}", self.open, self.text, self.close));
         said.push(Said::Problem(why.into()));
     }
 
-    /// Drops the block's text, which is quoted in the problem.
+    /// Reports the problem with the block's text, which is not emitted otherwise.
     pub(crate) fn told(&self, why: impl Into<Problem>, said: &mut Vec<Said>) {
         let Problem { kind, text } = why.into();
         let text = format!("{text}: {}{}{}", self.open, self.text, self.close);

@@ -1,4 +1,4 @@
-//! Gemma 4 and FunctionGemma, as their chat templates write it. Strings are between delimiters, other values stand
+//! Gemma 4 and FunctionGemma, in the notation of their chat templates. Strings are between delimiters, other values are
 //! bare:
 //!
 //! ```text
@@ -30,7 +30,7 @@ pub(crate) static DIALECTS: [Dialect; 2] = [
                     call(body, "<|\"|>", false, setting, said)
                 })
             }])
-            // Some servers leave a token there.
+            // Some servers leave a token in the reply.
             .thoughts(&[CHANNEL, Thought { open: "<|channel><eos>", ..CHANNEL }])
             .noise(&["<|tool_response>", "<bos>", "<eos>"])
             .frame(&["<tool_call|>"])
@@ -40,7 +40,7 @@ pub(crate) static DIALECTS: [Dialect; 2] = [
         }),
     )
     .signs(&[&["<|tool_call>call:"]]),
-    // Every string is in quotes: a bare value is a string only if the schema says so.
+    // All strings are quoted: a bare value is a string only if the schema says so.
     Dialect::new(
         "functiongemma",
         &["functiongemma"],
@@ -70,10 +70,11 @@ const CHANNEL: Thought = Thought {
     ..Thought::new("<|channel>", &["<channel|>"]).until(&["<|tool_call>", "<|channel>"])
 };
 
-/// What cannot be read stays text. Without a delimiter the reply ended there: strings and objects end with it.
+/// Parses a call; if that fails, it stays text. Without a closing delimiter, the reply ended there, and with it strings
+/// and objects.
 fn call(body: &Body<'_>, quote: &'static str, marks_strings: bool, setting: &Setting, said: &mut Vec<Said>) {
     let is_closed = !body.close.is_empty();
-    // Some servers leave a token on either side.
+    // Some servers leave a token at both ends.
     let text = without_endings(body.text.trim_start_matches("<eos>"));
     if text.trim().is_empty() && is_closed {
         return;

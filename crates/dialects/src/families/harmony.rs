@@ -33,7 +33,7 @@ pub(crate) static HARMONY: Dialect = Dialect::own(
 static SIGNS: &[&str] =
     &["<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>", "<|call|>", "<|return|>"];
 
-/// Recipients that are tools of the model's maker, unless a tool here has that name.
+/// Recipients that are built-in tools of the model's vendor, unless a tool has that name.
 const BUILT_IN: [&str; 4] = ["python", "browser", "container", "assistant"];
 
 struct Harmony {
@@ -56,7 +56,7 @@ enum Body {
         name: String,
         arguments: String,
     },
-    /// For a recipient that is not here.
+    /// A message to an unknown recipient.
     Elsewhere {
         name: String,
     },
@@ -101,7 +101,7 @@ impl Machine for Harmony {
     }
 }
 
-/// The recipient and the channel that a header names.
+/// The recipient and the channel in a header.
 fn named(header: &str) -> (Option<&str>, &str) {
     let (mut to, mut channel) = (None, "");
     for part in header.split("<|") {
@@ -117,7 +117,7 @@ fn named(header: &str) -> (Option<&str>, &str) {
 }
 
 impl Harmony {
-    /// The header is whole: what follows is what it says.
+    /// Ends the header, and begins the body that it announces.
     fn open(&mut self, said: &mut Vec<Said>) {
         let Within::Header(Header { raw, .. }) = std::mem::replace(&mut self.within, Within::Outside) else {
             return;
@@ -147,7 +147,7 @@ impl Harmony {
         });
     }
 
-    /// The message is over, or the reply.
+    /// Ends the message, at a delimiter or at the end of the reply.
     fn finish(&mut self, delimiter: &str, said: &mut Vec<Said>) {
         match std::mem::replace(&mut self.within, Within::Outside) {
             Within::Body(Body::Call { name, arguments }) => {
@@ -178,7 +178,7 @@ impl Harmony {
     }
 }
 
-/// Whatever its arguments are: the header says plainly that it is a call.
+/// A call with any arguments, since the header says that it is one.
 fn called(name: String, arguments: &str) -> Call {
     match serde_json::from_str::<Value>(arguments) {
         Ok(value) => Call::new(name, value),

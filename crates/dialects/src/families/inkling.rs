@@ -1,4 +1,4 @@
-//! Inkling: each message says whose it is, then what it holds.
+//! Inkling: each message states its author, then its content.
 //!
 //! ```text
 //! <|content_thinking|>I must look.<|end_message|><|message_model|>look<|content_invoke_tool_json|>
@@ -44,7 +44,7 @@ static SIGNS: &[&str] = &[
     "<|content_model_end_sampling|>",
 ];
 
-/// No tool has a longer name.
+/// Maximum length of a tool's name.
 const LONGEST_NAME: usize = 200;
 
 struct Inkling {
@@ -86,7 +86,7 @@ impl Machine for Inkling {
 
     fn delimiter(&mut self, delimiter: &'static str, said: &mut Vec<Said>) {
         match (delimiter, &mut self.within) {
-            // The model begins its call anew.
+            // The model starts its call again.
             (CALL, Within::Call { body, .. }) => body.clear(),
             (CALL, within) if self.setting.find_calls => {
                 let name =
@@ -121,7 +121,7 @@ impl Inkling {
         }
     }
 
-    /// What looked like the name of a tool is text.
+    /// Emits text that looked like the name of a tool.
     fn leave_name(&mut self, said: &mut Vec<Said>) {
         if let Within::Name { name, .. } = &self.within {
             say(said, Said::Text, name);
@@ -130,7 +130,7 @@ impl Inkling {
     }
 }
 
-/// What cannot be read stays text.
+/// Parses a call; if that fails, it stays text.
 fn finish(name: &str, body: &str, said: &mut Vec<Said>) {
     match json_calls::calls(body) {
         Ok(calls) => {

@@ -34,7 +34,7 @@ pub(crate) static DIALECTS: [Dialect; 22] = [
     Dialect::new(
         "hermes",
         &["hermes", "qwen2", "qwen3", "qwq"],
-        // Qwen 2.5 Coder takes the tag around the tools for that around calls.
+        // Qwen 2.5 Coder confuses the tag around tools with the one around calls.
         &Grammar::new(&[TOOL_CALL, Block::new("<tools>", &["</tools>"], bare)]).noise(&["<|im_end|>"]),
         Writing::json("<tool_call>\n", "\n</tool_call>"),
     )
@@ -187,7 +187,7 @@ const fn apriel(name: &'static str, models: &'static [&'static str]) -> Dialect 
     Dialect::new(name, models, &GRAMMAR, Writing::json("<tool_calls>[", "]</tool_calls>"))
 }
 
-/// Between other delimiters stands text: `<|START_RESPONSE|>`, later `<|START_TEXT|>`.
+/// Text is between other delimiters: `<|START_RESPONSE|>`, in later models `<|START_TEXT|>`.
 const fn command(name: &'static str, models: &'static [&'static str]) -> Dialect {
     static GRAMMAR: Grammar =
         Grammar::new(&[Block::new("<|START_ACTION|>", &["<|END_ACTION|>"], json_or_beginning)])
@@ -217,7 +217,7 @@ const fn functools(name: &'static str, models: &'static [&'static str]) -> Diale
     Dialect::new(name, models, &GRAMMAR, Writing::json("functools[", "]"))
 }
 
-/// Arguments that are a text and no object are passed on: who runs the call refuses it.
+/// Passes on arguments that are a string instead of an object; running the call fails on them.
 fn as_it_is(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
     let value = if body.cut || body.broken { None } else { mended(body.text).ok() };
     match value.map(json_calls::parsed) {
@@ -232,7 +232,7 @@ fn as_it_is(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
     }
 }
 
-/// `[{"NAME": {…}}]`; what is missing at its end is added.
+/// Parses `[{"NAME": {…}}]`; missing brackets at its end are added.
 fn keyed(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
     let ends = if body.cut && setting.beginnings { &["", "]", "}]"][..] } else { &[""] };
     let whole = ends.iter().find_map(|end| mended(&format!("{}{end}", body.text.trim())).ok());

@@ -1,5 +1,5 @@
-//! MiniMax M3 (as its chat template shows it): arguments as a tree of tags. A token that no text contains is before
-//! each tag, so that values need no escapes. Elements of an array are called `item`.
+//! MiniMax M3 (as in its chat template): arguments as a tree of tags. A token that is in no text precedes each tag, so
+//! that values need no escapes. Elements of an array are called `item`.
 //!
 //! ```text
 //! ]<]minimax[>[<tool_call>
@@ -31,11 +31,11 @@ pub(crate) static MINIMAX_M3: Dialect = Dialect::new(
 .signs(&[&["]<]minimax[>["]]);
 
 const MARK: &str = "]<]minimax[>[";
-/// A tree is no deeper than this.
+/// Maximum depth of a tree.
 const DEEPEST: usize = 100;
 /// The name of an element of an array.
 const ITEM: &str = "item";
-/// Under these names stands the text of an object that has text besides its properties.
+/// The keys for the text of an object that has text in addition to its properties.
 const TEXTS: [&str; 2] = ["$text", "$$text"];
 
 fn calls(body: &str, setting: &Setting) -> Result<Vec<Call>, String> {
@@ -46,7 +46,7 @@ fn calls(body: &str, setting: &Setting) -> Result<Vec<Call>, String> {
         let Some((name, inner)) = invoke.split_once("\">") else { break };
         let end = inner.find("]<]minimax[>[</invoke>");
         let tool = setting.tool(name).map_or(&Value::Null, |tool| &tool.parameters);
-        // What was cut off is not to be trusted.
+        // The arguments of a call that was cut off are dropped.
         let arguments = end.map(|end| arguments(&inner[..end], Schema::new(tool))).unwrap_or_default();
         calls.push(Call::new(name, Value::Object(arguments)));
         rest = end.map_or("", |end| &inner[end..]);
@@ -57,7 +57,7 @@ fn calls(body: &str, setting: &Setting) -> Result<Vec<Call>, String> {
     }
 }
 
-/// Reads the arguments, as far as they are valid.
+/// Parses the arguments, as far as they are valid.
 fn arguments(inner: &str, schema: Schema<'_>) -> Map<String, Value> {
     let mut tree = Tree { text: inner, at: 0 };
     let mut arguments = Map::new();
@@ -74,9 +74,9 @@ struct Tree<'a> {
     at: usize,
 }
 
-/// The text in an element.
+/// The content of an element.
 struct Content<'a> {
-    /// The content as it is written.
+    /// The raw content.
     raw: &'a str,
     /// The text outside of child elements.
     text: String,
@@ -94,7 +94,7 @@ impl<'a> Tree<'a> {
         self.rest().starts_with(MARK)
     }
 
-    /// An element that begins here, of an object with this schema.
+    /// Parses an element at this position, in an object with this schema.
     fn element(&mut self, parent: Schema<'_>, depth: usize) -> Option<(&'a str, Value)> {
         if depth > DEEPEST {
             return None;
@@ -110,7 +110,7 @@ impl<'a> Tree<'a> {
         Some((name, content.value(schema)))
     }
 
-    /// An element of text whose end was forgotten: another one begins behind it.
+    /// Parses a text element without a closing tag, which another element follows.
     fn unended(&mut self, at: usize, parent: Schema<'_>) -> Option<(&'a str, Value)> {
         let (name, rest) = self.text[at..].strip_prefix(MARK)?.strip_prefix('<')?.split_once('>')?;
         let (text, next) = rest.split_at(rest.find(MARK)?);
@@ -159,7 +159,7 @@ impl Content<'_> {
         }
     }
 
-    /// A name that comes again makes an array.
+    /// Converts elements to an object. A repeated name makes an array.
     fn object(self, is_blank: bool) -> Map<String, Value> {
         let mut object = Map::new();
         let mut repeated = Vec::new();

@@ -1,4 +1,4 @@
-//! [`MUSE`] and [`MUSE_GLIMMER`]: each message has a recipient, and calls are XML of their own.
+//! [`MUSE`] and [`MUSE_GLIMMER`]: each message has a recipient, and calls have their own XML format.
 //!
 //! ```text
 //!  to=self<|message|>I must look.<|eom|><|start|>assistant to=look<|message|><atem:function_calls>
@@ -35,9 +35,9 @@ static SIGNS: &[&str] = &["<|start|>", "<|message|>", "<|eom|>", "<|eot|>", CALL
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    /// Strings stay strings where the schema says so; a message without a recipient is a thought.
+    /// Strings stay strings if the schema says so; a message without a recipient is a thought.
     Muse,
-    /// A value that is JSON is JSON; a message without a recipient is text.
+    /// Values that are valid JSON are parsed; a message without a recipient is text.
     Glimmer,
 }
 
@@ -58,11 +58,11 @@ struct Muse {
 }
 
 enum Within {
-    /// In a header. A reply may begin without one.
+    /// In a header. The first message of a reply may have none.
     Header(Header),
     Text,
     Thoughts,
-    /// For a recipient that is not here: the harness itself.
+    /// In a message to an unknown recipient: the harness itself.
     Hidden,
     /// Directly after `<|message|>`: blanks may come before calls. The reader continues in the state `then`.
     Opened {
@@ -120,7 +120,7 @@ impl Machine for Muse {
             }
             (CALLS, Within::Opened { .. } | Within::Outside) => self.begin_calls(said),
             ("<|message|>", Within::Header(_)) => self.open(),
-            // The end of the message was forgotten, and its next header is among the thoughts.
+            // The end of the message is missing, and its next header is among the thoughts.
             ("<|message|>", Within::Thoughts) => self.within = opened(Within::Thoughts),
             ("<|start|>", _) => {
                 self.leave(said);
@@ -137,14 +137,14 @@ impl Machine for Muse {
     fn end(&mut self, said: &mut Vec<Said>) {
         match &self.within {
             Within::Calls(_) => self.close("", said),
-            // Thoughts that the reply ends in were never closed.
+            // Thoughts at the end of the reply were never closed.
             Within::Thoughts => {}
             _ => self.leave(said),
         }
     }
 }
 
-/// A message that may hold calls; if it holds none, the reader continues in `then`.
+/// A message that may contain calls; otherwise the reader continues in `then`.
 fn opened(then: Within) -> Within {
     Within::Opened { blanks: String::new(), then: Box::new(then) }
 }
@@ -172,7 +172,7 @@ impl Muse {
         }
     }
 
-    /// No call came behind `<|message|>`, or no message behind a header.
+    /// Continues after `<|message|>` without a call, or after a header without a message.
     fn go_on(&mut self, said: &mut Vec<Said>) {
         match std::mem::replace(&mut self.within, Within::Outside) {
             Within::Opened { blanks, then } => {
@@ -206,7 +206,7 @@ impl Muse {
         say(said, Said::Text, &raw);
     }
 
-    /// What cannot be read stays text.
+    /// Parses calls; if that fails, they stay text.
     fn close(&mut self, delimiter: &str, said: &mut Vec<Said>) {
         let Within::Calls(body) = std::mem::replace(&mut self.within, Within::Outside) else { return };
         self.calls.read(CALLS, &body, delimiter, &self.setting, said);

@@ -1,4 +1,4 @@
-//! Dialects that write the name of the tool, and then its arguments as a JSON object:
+//! Dialects that write the name of the tool, followed by its arguments as a JSON object:
 //!
 //! ```text
 //! DeepSeek R1, V3   <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>NAME, a fence with the JSON,
@@ -23,7 +23,8 @@ use crate::{
 use serde_json::{Deserializer, Map, Value, json};
 
 pub(crate) static DIALECTS: [Dialect; 8] = [
-    // The models forget delimiters: a call may end where the next one or the section does, and thoughts where a call begins.
+    // The models omit delimiters: a call may end where the next one or the section does, and thoughts where a call
+    // begins.
     Dialect::new(
         "kimi_k2",
         &["kimi-k2", "kimi_k2"],
@@ -75,7 +76,7 @@ pub(crate) static DIALECTS: [Dialect; 8] = [
         ]),
     )
     .signs(&[&["<｜tool▁calls▁begin｜>"]]),
-    // It thinks only where the prompt begins it, and does not close what was never opened.
+    // The model thinks only if the prompt opens the thoughts, and does not close thoughts that were not opened.
     Dialect::new(
         "deepseek_v3",
         &["deepseek-v3-", "deepseek-v3:", "deepseek-v2"],
@@ -138,7 +139,7 @@ const DEEPSEEK_CALL: Block = Block {
     stop: &["<｜tool▁call▁begin｜>", "<｜tool▁calls▁end｜>"],
     ..Block::new("<｜tool▁call▁begin｜>", &["<｜tool▁call▁end｜>"], deepseek)
 };
-/// R1 often writes the first delimiter in another way.
+/// R1 often writes the first delimiter differently.
 const DEEPSEEK: Grammar = Grammar::new(&[DEEPSEEK_CALL]).noise(&["<｜end▁of▁sentence｜>"]).frame(&[
     "<｜tool▁calls▁begin｜>",
     "<｜tool▁calls｜>",
@@ -149,7 +150,7 @@ const DEEPSEEK: Grammar = Grammar::new(&[DEEPSEEK_CALL]).noise(&["<｜end▁of�
     "<｜tool▁calls▁end｜>",
 ]);
 
-/// Says a call with the arguments that are in `text`; of a reply that was cut off those that came. What cannot be read
+/// Emits a call with the arguments in `text`, incomplete ones if the reply was cut off. If parsing fails, the block
 /// stays text.
 fn say_call(name: &str, text: &str, body: &Body<'_>, said: &mut Vec<Said>) {
     match mended(text) {
@@ -181,12 +182,12 @@ fn kimi(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
     let bare = |name: &'_ str| name.len() - name.strip_prefix("functions.").unwrap_or(name).len();
     let numbered =
         id.rsplit_once(':').filter(|(_, number)| is_number(number)).map(|(name, _)| &name[bare(name)..]);
-    // A model that forgets the number still names a tool.
+    // If the model omits the number, the rest still names a tool.
     let unnumbered = Some(&id[bare(id)..]).filter(|name| setting.tool(name).is_some());
     let Some(name) = numbered.filter(|name| !name.is_empty()).or(unnumbered) else {
         return body.told("a call must be named `functions.NAME:NUMBER`", said);
     };
-    // A call that was cut off is passed on as far as it came.
+    // A call that was cut off is emitted incompletely.
     let arguments = mended(arguments).map_or(arguments.to_owned(), |arguments| arguments.to_string());
     said.push(Said::Call(Call { id: id.into(), ..Call::new(name, arguments) }));
 }
@@ -213,7 +214,7 @@ fn mistral(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
     }
 }
 
-/// Reads a list of calls. A wrong item does not spoil the others.
+/// Parses a list of calls. An invalid item does not affect the others.
 fn list(body: &Body<'_>, setting: &Setting, said: &mut Vec<Said>) {
     let items = match mended(body.text) {
         Ok(Value::Array(items)) => items,
@@ -238,7 +239,7 @@ fn element(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
     let Some((name, arguments)) = body.text.split_once('>') else {
         return body.stays("`<function=` must be followed by a name and `>`", said);
     };
-    // Without the beginning of an object there is no beginning of a call.
+    // A call without the beginning of an object is not emitted.
     let cut = body.cut && arguments.trim_start().starts_with('{');
     say_call(name.trim(), arguments.trim(), &Body { cut, ..*body }, said);
 }
@@ -258,7 +259,7 @@ fn lines(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
         return body.stays("after `>>>` a name and an object must come", said);
     }
     let mut values = Deserializer::from_str(arguments).into_iter::<Map<String, Value>>();
-    // What follows the object is text again.
+    // Text after the object is text again.
     if let Some(Ok(object)) = values.next() {
         said.push(Said::Call(Call::new(name, Value::Object(object))));
         return say(said, Said::Text, &arguments[values.byte_offset()..]);
@@ -273,7 +274,7 @@ fn lines(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
 
 fn plamo(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
     let rest = body.text.split_once("<|plamo:begin_tool_name:plamo|>").map_or("", |(_, rest)| rest);
-    // The beginning of a delimiter ends the name, too.
+    // A partial delimiter ends the name, too.
     let named = rest.split_once("<|plamo:end_tool_name:plamo|>").or_else(|| rest.split_once("<|plamo:"));
     let Some((name, rest)) = named.filter(|(name, _)| !name.trim().is_empty()) else {
         return body.told("a call has no name", said);

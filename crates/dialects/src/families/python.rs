@@ -1,4 +1,4 @@
-//! Llama 3.2, Llama 4, LFM2, OLMo 3 and others that write calls as Python would:
+//! Dialects of Llama 3.2, Llama 4, LFM2, OLMo 3 and others that write calls as in Python:
 //!
 //! ```text
 //! [look(path='a.txt'), add(x=1)]
@@ -8,7 +8,7 @@
 //! add(x=1)</function_calls>
 //! ```
 //!
-//! Gemma 3 writes them in a fence with the word `tool_code`.
+//! Gemma 3 writes them in a fence with the language `tool_code`.
 use crate::{
     Call, Dialect, Problem, Said, Setting,
     blocks::{Block, Body, Grammar, Json},
@@ -21,7 +21,7 @@ use serde_json::Value;
 mod prose;
 
 pub(crate) static DIALECTS: [Dialect; 5] = [
-    // Text between its calls is not allowed, as in SGLang's parser for this model.
+    // Text between calls is not allowed, as in SGLang's parser for this model.
     Dialect::new(
         "lfm2",
         &["lfm2", "lfm-2"],
@@ -61,7 +61,8 @@ pub(crate) static DIALECTS: [Dialect; 5] = [
         }),
     )
     .signs(&[&["<function_calls>"]]),
-    // No model's name tells it, since Gemma 3 was trained with no tokens for calls, and writes those that it is shown.
+    // Matches no model name, since Gemma 3 was trained without tokens for calls, and writes those that the prompt
+    // shows.
     Dialect::new(
         "gemma3",
         &[],
@@ -78,7 +79,7 @@ pub(crate) static DIALECTS: [Dialect; 5] = [
     ),
 ];
 
-/// Reads a list of calls only if it is complete.
+/// Parses a list of calls only if it is complete.
 fn whole(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
     match body.cut {
         true => body.stays(Problem::cut_off("the end of a call"), said),
@@ -86,7 +87,7 @@ fn whole(body: &Body<'_>, _: &Setting, said: &mut Vec<Said>) {
     }
 }
 
-/// Python's calls; JSON is understood too, for some were trained with both.
+/// Parses Python calls, or JSON, since some models were trained with both.
 fn calls(body: &str) -> Result<Vec<Call>, String> {
     let body = body.trim();
     let first = body.trim_start_matches(['[', ' ', '\n', '\t']);
@@ -125,7 +126,7 @@ fn python(value: &Value) -> String {
         Value::Null => "None".into(),
         Value::Bool(true) => "True".into(),
         Value::Bool(false) => "False".into(),
-        // JSON's strings and numbers are Python's.
+        // JSON's strings and numbers are valid in Python.
         Value::Number(_) | Value::String(_) => value.to_string(),
         Value::Array(items) => {
             let items: Vec<String> = items.iter().map(python).collect();

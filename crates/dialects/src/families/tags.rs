@@ -1,4 +1,4 @@
-//! Dialects that write a tag for each argument of a call, as the chat templates of the models show it:
+//! Dialects that write a tag for each argument of a call, as in the models' chat templates:
 //!
 //! ```text
 //! Qwen 3 Coder, Qwen 3.5, Step 3.5, Nemotron 3, MiMo, Seed-OSS, MiniCPM-V, the thinking models of Granite 4
@@ -13,7 +13,7 @@
 //!     <|open|>call tool="NAME" index="1"<|sep|><|open|>argument key="KEY" type="string"<|sep|>VALUE<|close|>argument<|sep|>…
 //! ```
 //!
-//! Small models forget `<tool_call>`, or an end of a parameter.
+//! Small models omit `<tool_call>`, or the end of a parameter.
 use crate::{
     Dialect,
     blocks::{Block, CutDelimiter, Grammar, THINK, Thought},
@@ -86,8 +86,8 @@ pub(crate) static DIALECTS: [Dialect; 23] = [
         }),
     )
     .signs(&[&["<｜DSML｜ "]]),
-    // It garbles the outer tag at times. The encoding script opens the thoughts, and parts whatever comes before calls from
-    // them by a blank line.
+    // The model sometimes garbles the outer tag. The encoding script opens the thoughts, and separates text before
+    // calls from them by a blank line.
     Dialect::new(
         "deepseek_v4",
         &["deepseek-v4"],
@@ -153,7 +153,7 @@ pub(crate) static DIALECTS: [Dialect; 23] = [
         ),
     )
     .signs(&[&["<steptml:"]]),
-    // Some servers leave the marks there that its tokenizer puts in the place of blanks.
+    // Some servers leave the tokenizer's marks for blanks in the reply.
     Dialect::new(
         "minicpm5",
         &["minicpm5"],
@@ -169,7 +169,7 @@ pub(crate) static DIALECTS: [Dialect; 23] = [
         },
         Writing::elements(["<function name=\"", "\">", "</function>"], ["<param name=\"", "\">", "</param>"]),
     ),
-    // The models put blanks into the delimiters at times.
+    // The models sometimes put blanks into the delimiters.
     Dialect::new(
         "kimi_k3",
         &["kimi-k3"],
@@ -229,7 +229,7 @@ pub(crate) static DIALECTS: [Dialect; 23] = [
         },
         KEY_ON_LINE,
     ),
-    // An older one writes a JSON list between `<tool_calls>` and its end.
+    // An older model writes a JSON list between `<tool_calls>` and `</tool_calls>`.
     Dialect::new(
         "hunyuan_a13b",
         &["hunyuan"],
@@ -295,12 +295,12 @@ pub(crate) static DIALECTS: [Dialect; 23] = [
     ),
 ];
 
-/// Parameters whose value is on lines of its own.
+/// Parameters whose value is on separate lines.
 const ON_LINES: Writing = Writing::elements(
     ["<tool_call>\n<function=", ">\n", "</function>\n</tool_call>"],
     ["<parameter=", ">\n", "\n</parameter>\n"],
 );
-/// A mere `<tool_call>` in the thoughts is more often spoken about than meant.
+/// A bare `<tool_call>` in the thoughts is more often a mention than a call.
 const QWEN: Grammar =
     UNINTERRUPTED.thoughts(&[THINK.until(&["<tool_call>\n<function=", "<tool_call><function="])]);
 const UNINTERRUPTED: Grammar = Grammar::new(LINE_BLOCKS).noise(&["<|im_end|>"]);
@@ -319,7 +319,7 @@ const fn functions(shape: &'static Shape) -> [Block; 2] {
     ]
 }
 
-/// Keys and values on a line each; newer models leave out the line breaks.
+/// Keys and values on separate lines; newer models omit the line breaks.
 const KEY_ON_LINE: Writing = Writing::elements(
     ["<tool_call>", "\n", "</tool_call>"],
     ["<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>\n"],
@@ -334,7 +334,7 @@ static GLM: Grammar = Grammar::new(&[Block::tagged(
     &["</tool_call>"],
 )])
 .noise(&["<|observation|>", "<|user|>"]);
-/// A key and a value for each argument. The name stands where the block begins.
+/// A key and a value for each argument. The block begins with the name.
 const ENTRY: Shape = Shape {
     is_keyed: true,
     ..Shape::new(
@@ -353,7 +353,7 @@ static IFM: Shape = Shape {
     ..SHOWN_ENTRY
 };
 
-/// Values are what they look like.
+/// Values have the type that they look like.
 const SHOWN: TagOptions = TagOptions {
     on_lines: true,
     by_looks: true,
@@ -386,7 +386,7 @@ const DSML_WRITING: Elements = Elements {
 static DSML: Shape = Shape::new(named_tag!("｜DSML｜invoke"), named_tag!("｜DSML｜parameter"));
 static SPACED: Shape = Shape::new(named_tag!("｜DSML｜ invoke"), named_tag!("｜DSML｜ parameter"));
 
-/// A call without the outer tag.
+/// The block of a call without the outer tag.
 const fn lone(open: &'static str) -> Block {
     Block::tagged(open, &DSML, &["</｜DSML｜invoke>", "</｜DSML｜tool_calls>", "</｜DSML｜function_calls>"])
         .tail(&["</｜DSML｜tool_calls>", "</｜DSML｜function_calls>"])

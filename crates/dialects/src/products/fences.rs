@@ -1,23 +1,23 @@
-//! [`reader`]: reads dialects that live in Markdown: fenced blocks, and JSON objects that begin a line.
+//! [`reader`]: parses dialects in Markdown: fenced blocks, and JSON objects at the beginning of a line.
 use crate::{Reader, Said, json_calls::JsonEnd, reply::without_endings, tokens::say};
 
-/// What the blocks of a dialect mean.
+/// The meaning of a dialect's blocks.
 pub(super) trait Blocks: Send {
-    /// Whether a fence of this language may hold calls.
+    /// Whether a fence with this language may contain calls.
     fn fits(&self, language: &str) -> bool;
-    /// Whether the text in the fence so far may be the beginning of calls. `None`: too early to say.
+    /// Whether the text in the fence so far may be the beginning of calls. `None` if it is too short to decide.
     fn begins(&self, body: &str) -> Option<bool>;
-    /// Whether a line that begins with this may be the beginning of calls without a fence.
+    /// Whether a line that begins with this text may be the beginning of calls without a fence.
     fn begins_bare(&self, _line: &str) -> Option<bool> {
         Some(false)
     }
-    /// What the body of a fence or a bare object says; `None`: it is prose after all. `raw` is all of it, with its delimiters.
+    /// Parses the body of a fence or a bare object; `None` if it is prose. `raw`: the whole block with its delimiters.
     fn read(&mut self, body: &str, raw: &str) -> Option<Vec<Said>>;
 }
 
 /// Number of bytes after which undecided text counts as prose.
 const UNDECIDED: usize = 1_000;
-/// A line that opens or closes a fence is short.
+/// Maximum length of a line that opens or closes a fence.
 const LONGEST_FENCE: usize = 100;
 
 pub(super) fn reader(blocks: impl Blocks + 'static) -> Box<dyn Reader> {
@@ -28,38 +28,38 @@ struct Fences<B> {
     blocks: B,
     /// A fence or a bare object that may hold calls.
     held: Option<Held>,
-    /// The ticks of a fence that holds no calls.
+    /// Number of backticks of an open fence that contains no calls.
     foreign: Option<usize>,
-    /// What has come of a line that is not told yet.
+    /// The part of the current line that was not emitted yet.
     line: String,
-    /// Where in its line that stands.
+    /// The place of `line` in its line.
     place: Place,
 }
 
-/// Where in a line of prose something stands.
+/// A place in a line of prose.
 #[derive(Clone, Copy)]
 enum Place {
-    /// At the beginning, or behind an object.
+    /// At the beginning, or after an object.
     Start,
-    /// Behind words.
+    /// After words.
     Words,
     /// In code between this many backticks.
     Code(usize),
-    /// Where neither a fence nor an object begins.
+    /// Where neither a fence nor an object can begin.
     Rest,
 }
 
 struct Held {
-    /// How many ticks close it; none: it is a bare object.
+    /// Number of backticks that close it; 0 for a bare object.
     ticks: usize,
-    /// The fence so far, as it was written.
+    /// The raw text so far.
     raw: String,
-    /// Where its body begins.
+    /// Start of the body in `raw`.
     opening: usize,
     end: JsonEnd,
-    /// Whether it is known to hold calls.
+    /// Whether it certainly contains calls.
     decided: bool,
-    /// Whether it is an object behind words. A sentence that continues behind it only quotes it.
+    /// Whether it is an object after words. If the sentence continues after it, it is only a quotation.
     is_behind_words: bool,
 }
 
@@ -97,7 +97,7 @@ impl<B: Blocks> Reader for Fences<B> {
 }
 
 impl<B: Blocks> Fences<B> {
-    /// Up to which byte `line` is prose: there a fence or an object begins, or may.
+    /// Length of the prose in `line`, up to where a fence or an object begins or may begin.
     fn prose(&mut self, line: &str) -> usize {
         let mut at = 0;
         loop {
@@ -133,14 +133,14 @@ impl<B: Blocks> Fences<B> {
         }
     }
 
-    /// Whether a line that continues may begin with a fence or an object.
+    /// Whether an incomplete line may begin with a fence or an object.
     fn may_begin(&self, line: &str) -> bool {
         let begun = line.trim_start();
         let may_be_fence = "```".starts_with(begun) || begun.starts_with("```");
         (may_be_fence && (line.len() <= LONGEST_FENCE || self.foreign.is_some())) || self.begins_bare(line)
     }
 
-    /// The place behind the beginning of a line that is neither a fence nor an object; what is quoted calls nothing.
+    /// The place after the beginning of a line that is neither a fence nor an object; quoted lines contain no calls.
     fn behind_start(&self, line: &str) -> Place {
         let is_quote = line.trim_start().starts_with('>');
         if is_quote || self.foreign.is_some() { Place::Rest } else { Place::Words }
@@ -152,7 +152,7 @@ impl<B: Blocks> Fences<B> {
         is_near && begun.starts_with('{') && self.blocks.begins_bare(head(begun)) != Some(false)
     }
 
-    /// Takes in the end of a line, or of the reply.
+    /// Parses the end of a line, or of the reply.
     fn whole_line(&mut self, line: &str, said: &mut Vec<Said>) {
         let mut rest = line;
         while !rest.is_empty() {
@@ -161,7 +161,7 @@ impl<B: Blocks> Fences<B> {
         self.place = Place::Start;
     }
 
-    /// Takes in what `line` begins with, and returns the rest.
+    /// Parses the beginning of `line`, and returns the rest.
     fn next<'a>(&mut self, line: &'a str, said: &mut Vec<Said>) -> &'a str {
         match (self.held.take(), self.foreign, self.place) {
             (Some(held), ..) if held.ticks == 0 => self.in_bare(held, line, said),
@@ -188,7 +188,7 @@ impl<B: Blocks> Fences<B> {
         }
     }
 
-    /// Takes in a line of prose from its beginning on.
+    /// Parses a line of prose from its beginning.
     fn begin<'a>(&mut self, line: &'a str, said: &mut Vec<Said>) -> &'a str {
         let ticks = ticks(line.trim_start());
         let after = line.trim().trim_start_matches('`');
@@ -203,7 +203,7 @@ impl<B: Blocks> Fences<B> {
         line
     }
 
-    /// Takes in the text behind words. A fence there is one only at the end of a line that continues below.
+    /// Parses text after words. A fence counts there only at the end of a line that other lines follow.
     fn behind_words<'a>(&mut self, line: &'a str, said: &mut Vec<Said>) -> &'a str {
         let (prose, rest) = line.split_at(self.prose(line));
         say(said, Said::Text, prose);
@@ -218,7 +218,7 @@ impl<B: Blocks> Fences<B> {
         ""
     }
 
-    /// Opens a fence; `after`: the text behind its ticks.
+    /// Opens a fence; `after`: the text after its backticks.
     fn open(&mut self, line: &str, ticks: usize, after: &str, said: &mut Vec<Said>) {
         let language = after.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
         let held = Held { ticks, ..Held::new(line) };
@@ -228,7 +228,7 @@ impl<B: Blocks> Fences<B> {
         }
     }
 
-    /// Takes in a line of an object; behind its end stands prose, or another object.
+    /// Parses a line of an object; prose or another object may follow its end.
     fn in_bare<'a>(&mut self, mut held: Held, line: &'a str, said: &mut Vec<Said>) -> &'a str {
         let after = held.end.go(line.as_bytes());
         let (piece, rest) = line.split_at(after.unwrap_or(line.len()));
@@ -253,7 +253,7 @@ impl<B: Blocks> Fences<B> {
         rest
     }
 
-    /// Goes on holding what may be calls.
+    /// Decides whether the held text may contain calls, and holds or emits it.
     fn decide(&mut self, mut held: Held, said: &mut Vec<Said>) {
         if !held.decided {
             let body = head(&held.raw[held.opening..]);
@@ -283,32 +283,33 @@ impl<B: Blocks> Fences<B> {
 }
 
 impl Held {
-    /// A bare object, or what begins with this line.
+    /// A bare object, or the block that begins with this line.
     fn new(line: &str) -> Self {
         let (raw, opening) = (line.to_owned(), line.len());
         Self { ticks: 0, raw, opening, end: JsonEnd::default(), decided: false, is_behind_words: false }
     }
 }
 
-/// The part of a text that is needed to decide.
+/// The beginning of a text that is sufficient to decide.
 fn head(text: &str) -> &str {
     &text[..text.floor_char_boundary(UNDECIDED)]
 }
 
-/// How many ticks a text begins with.
+/// Number of backticks at the beginning of a text.
 fn ticks(text: &str) -> usize {
     text.len() - text.trim_start_matches('`').len()
 }
 
-/// Whether this follows the ticks of a fence that opens behind words: the name of a language, and then the line ends.
+/// Whether this text follows the backticks of a fence that opens after words: the name of a language, followed by the
+/// end of the line.
 fn is_language(after: &str) -> bool {
     let name = after.trim_end();
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || "_+#-".contains(letter);
     after.len() <= LONGEST_FENCE && name.chars().all(is_part) && !(name.is_empty() && after.ends_with('\n'))
 }
 
-/// The text in `line` behind the ticks that close a fence of `open` ticks; `None`: it closes none. What may open a
-/// fence within that one does not close it.
+/// The text in `line` after the backticks that close a fence of `open` backticks; `None` if it closes none. A line that
+/// may open a nested fence does not close it.
 fn behind_closing(line: &str, open: usize) -> Option<&str> {
     let begun = line.trim_start();
     let (ticks, after) = begun.split_at(ticks(begun));

@@ -1,4 +1,5 @@
-//! PedroCLI's first form: calls as lines of a shell block. The first word is a tool, or the block is prose (X-07).
+//! [`FENCED_SHELL`], PedroCLI's first form: calls as lines of a shell block. The first word is a tool; otherwise the
+//! block is prose (X-07).
 //!
 //! ````text
 //! ```bash
@@ -10,8 +11,8 @@
 //! ```
 //! ````
 //!
-//! One line is one call; a quote may span lines, a `\` at the end of a line joins the next one to it, and so does a
-//! here-document (`<<EOF`).
+//! One line is one call. A quote may span lines, a `\` at the end of a line continues it on the next one, and a
+//! here-document (`<<EOF`) adds lines.
 use super::fences::{self, Blocks};
 use crate::{Call, Dialect, Results, Said, Setting, leading::behind_thoughts, tokens::say, writing::Writing};
 
@@ -53,7 +54,7 @@ impl Blocks for Shell {
         for command in words::commands(body) {
             match self.call(&command) {
                 Ok(call) => said.push(Said::Call(call)),
-                // What cannot be read stays text, and the model is told; what can be read is done.
+                // A line that cannot be parsed stays text, and the model gets the problem; the other lines are run.
                 Err(why) => {
                     say(&mut said, Said::Text, &format!("{}\n", command.raw));
                     said.push(Said::problem(format!("`{}`: {why}", command.raw)));

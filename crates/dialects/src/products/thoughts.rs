@@ -1,4 +1,4 @@
-//! Calls in JSON objects with a key `tool_calls`: PedroCLI's second form, bare or fenced, and Alfred's, fenced or behind
+//! Calls in JSON objects with a key `tool_calls`: PedroCLI's second form, bare or fenced, and Alfred's, fenced or after
 //! `[TOOL_CALLS]`.
 //!
 //! ````text
@@ -56,7 +56,7 @@ enum Style {
 struct Objects {
     setting: Setting,
     style: Style,
-    /// How many calls were read.
+    /// Number of parsed calls.
     count: usize,
 }
 
@@ -70,7 +70,7 @@ impl Blocks for Objects {
         Some(body.trim_start().chars().next()? == '{')
     }
 
-    /// Without a fence the first key must be one of ours.
+    /// Without a fence, the first key must be a known one.
     fn begins_bare(&self, line: &str) -> Option<bool> {
         if self.style == Style::Alfred || !self.setting.find_calls {
             return Some(false);
@@ -84,14 +84,14 @@ impl Blocks for Objects {
     }
 
     fn read(&mut self, body: &str, raw: &str) -> Option<Vec<Said>> {
-        // Alfred calls by its first block; another one is an example or an alternative.
+        // Alfred uses the first block; a further one is an example or an alternative.
         if self.style == Style::Alfred && self.count > 0 {
             return None;
         }
         let broken = |why: String| Some(vec![Said::Text(raw.into()), Said::problem(why)]);
         let mut object = match mended(body) {
             Ok(Value::Object(object)) if object.contains_key("tool_calls") => object,
-            // It was meant as calls.
+            // The text was meant as calls.
             Err(error) if body.contains("\"tool_calls\"") => {
                 return broken(format!("it is not valid JSON: {error}"));
             }
@@ -107,7 +107,7 @@ impl Blocks for Objects {
             Err(why) => return broken(why),
         };
         let thoughts = object.get("thoughts").or_else(|| object.get("thought")).and_then(Value::as_str);
-        // Thoughts that lead to no call are the answer.
+        // Thoughts without calls are the answer.
         let is_thinking = self.setting.split_thinking && !calls.is_empty();
         let mut said = Vec::new();
         say(&mut said, if is_thinking { Said::Thinking } else { Said::Text }, thoughts.unwrap_or_default());
@@ -140,15 +140,15 @@ impl Objects {
     }
 }
 
-/// The text before a list of calls in the dialect `alfred`. Neither it nor the list is text for people.
+/// The text before a list of calls in the dialect `alfred`. Neither this text nor the list is shown to the user.
 pub const SENTINEL: &str = "[TOOL_CALLS]";
 
-/// Reads the list behind [`SENTINEL`], and leaves the rest to another reader.
+/// Parses the list after [`SENTINEL`], and passes the rest to another reader.
 struct Sentinel {
     inner: Box<dyn Reader>,
     find: bool,
     list: Option<(String, JsonEnd)>,
-    /// Whether something is before on the same line.
+    /// Whether other text precedes it on the same line.
     is_in_line: bool,
 }
 
@@ -169,12 +169,12 @@ impl Machine for Sentinel {
         list.push_str(text);
         let begun = list.trim_start();
         if self.is_in_line && !begun.is_empty() && !begun.starts_with(['[', '{']) {
-            // A sentence speaks of the sentinel.
+            // A sentence that mentions the sentinel.
             let spoken = format!("{SENTINEL}{list}");
             self.list = None;
             return self.prose(&spoken, said);
         }
-        // What is not a list after all ends with the reply.
+        // A partial list at the end of the reply is invalid.
         let is_list = begun.starts_with('[') || begun.is_empty();
         if let Some(after) = if is_list { end.go(text.as_bytes()) } else { None } {
             let rest = list.split_off(from + after);
@@ -199,7 +199,7 @@ impl Machine for Sentinel {
     }
 }
 
-/// What cannot be read is for the model alone: nothing behind the sentinel is shown (A-36).
+/// Parses the list. Invalid text is reported only to the model: nothing after the sentinel is shown (A-36).
 fn finish(list: &str, said: &mut Vec<Said>) {
     match json_calls::calls(list) {
         Ok(calls) => said.extend(calls.into_iter().map(Said::Call)),

@@ -1,4 +1,4 @@
-//! PedroCLI's third form: XML with an element for each argument.
+//! [`TOOL_USE_XML`], PedroCLI's third form: XML with an element for each argument.
 //!
 //! ```text
 //! <thinking>I must look.</thinking>
@@ -60,7 +60,7 @@ struct Element<'a> {
     inner: &'a str,
 }
 
-/// The element with which the text begins, and what follows it; `None`: there is nothing more.
+/// The element at the beginning of the text, and the text after it; `None` if there is none.
 fn element(text: &str) -> Result<Option<(Element<'_>, &str)>, String> {
     let text = text.trim_start();
     if text.is_empty() {
@@ -77,7 +77,7 @@ fn element(text: &str) -> Result<Option<(Element<'_>, &str)>, String> {
     Ok(Some((Element { name, inner: &rest[..end] }, &rest[end + name.len() + 3..])))
 }
 
-/// Where the element of this name ends whose inside `text` begins with; the text in CDATA does not count.
+/// The end of the element with this name, if `text` begins with its content; text in CDATA does not count.
 fn end_of(name: &str, text: &str) -> Option<usize> {
     let closing = format!("</{name}>");
     let last_data = text.rfind(CDATA[1]).unwrap_or_default();
@@ -98,10 +98,10 @@ fn end_of(name: &str, text: &str) -> Option<usize> {
     found
 }
 
-/// What a part of the text is between that is as it stands.
+/// The delimiters of literal text.
 const CDATA: [&str; 2] = ["<![CDATA[", "]]>"];
 
-/// The value that is in an element.
+/// The value in an element.
 fn value(inner: &str) -> String {
     let trimmed = inner.trim();
     let data = trimmed.strip_prefix(CDATA[0]).filter(|data| data.ends_with(CDATA[1]));
@@ -110,7 +110,7 @@ fn value(inner: &str) -> String {
     while let Some((before, (data, after))) =
         rest.split_once(CDATA[0]).and_then(|(before, data)| Some((before, data.split_once(CDATA[1])?)))
     {
-        // Within other elements it is a part of the value, such as a file in XML.
+        // Inside other elements, CDATA belongs to the value, such as a file in XML.
         if before.contains('<') {
             return unescaped(&lines);
         }
@@ -121,8 +121,8 @@ fn value(inner: &str) -> String {
     value + &unescaped(rest)
 }
 
-/// A value on lines of its own, without the line breaks around it, and without the indentation that its lines share where
-/// the closing tag is indented; any other value as it stands.
+/// A value on separate lines, without the line breaks around it, and without the common indentation of its lines if the
+/// closing tag is indented; any other value unchanged.
 fn own_lines(inner: &str) -> String {
     let Some(lines) = inner.strip_prefix("\r\n").or_else(|| inner.strip_prefix('\n')) else {
         return inner.to_owned();
@@ -151,7 +151,7 @@ fn unescaped(text: &str) -> String {
 fn written(name: &str, arguments: &ArgumentMap) -> String {
     let escaped = |value: &Value| bare(value).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let argument = |(key, value): (&String, &Value)| match escaped(value) {
-        // A line break that belongs to the value follows one that does not.
+        // Preceded by another line break, so that the value's own one is kept.
         value if value.starts_with(['\n', '\r']) => format!("    <{key}>\n{value}\n</{key}>\n"),
         value => format!("    <{key}>{value}</{key}>\n"),
     };

@@ -1,8 +1,8 @@
-//! Python's strings.
+//! Parsing of Python's strings.
 use super::{Broken, Reader};
 
 impl Reader<'_> {
-    /// Whether a string with a prefix comes next.
+    /// Whether a string, with or without a prefix, comes next.
     pub(super) fn begins_string(&self) -> Result<bool, Broken> {
         let rest = &self.text[self.at..];
         let Some(rest) = rest.strip_prefix(['r', 'R', 'u', 'U']) else { return Ok(false) };
@@ -10,7 +10,7 @@ impl Reader<'_> {
         Ok(matches!(next, '\'' | '"'))
     }
 
-    /// Strings side by side are one.
+    /// Parses a string; adjacent strings are joined.
     pub(super) fn strings(&mut self) -> Result<String, Broken> {
         let mut text = self.string()?;
         while matches!(self.peek()?, '\'' | '"') || self.begins_string()? {
@@ -26,7 +26,7 @@ impl Reader<'_> {
         let quote = &self.text[self.at..=self.at];
         let rest = &self.text[self.at..];
         let (double, triple) = if quote == "'" { ("''", "'''") } else { ("\"\"", "\"\"\"") };
-        // Two quotes alone may be an empty string, or the beginning of three.
+        // Two quotes may be an empty string, or the beginning of a triple quote.
         if rest == double {
             return Err(Broken::Unfinished);
         }
@@ -35,7 +35,7 @@ impl Reader<'_> {
         self.content(start, end, raw)
     }
 
-    /// Up to `end`.
+    /// Parses the content up to `end`.
     fn content(&mut self, start: usize, end: &str, raw: bool) -> Result<String, Broken> {
         let mut content = String::new();
         loop {
@@ -73,7 +73,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The text behind a backslash.
+    /// Parses an escape after its backslash.
     fn escape(&mut self, content: &mut String) -> Result<(), Broken> {
         let start = self.at;
         let escaped = self.text[start..].chars().next().ok_or(Broken::Unfinished)?;
@@ -92,7 +92,7 @@ impl Reader<'_> {
             'u' => self.coded(start, 4)?,
             'U' => self.coded(start, 8)?,
             '0'..='7' => self.octal(start)?,
-            // Names of characters are a table of their own.
+            // Names of characters would need a table.
             'N' => return Err(Broken::Wrong(start)),
             other => {
                 content.extend(['\\', other]);
@@ -129,7 +129,7 @@ fn character(code: &str, radix: u32) -> Option<char> {
     u32::from_str_radix(code, radix).ok().and_then(char::from_u32)
 }
 
-/// Whether a value may end before this.
+/// Whether a value may end before `rest`.
 fn ends_value(rest: &str) -> bool {
     rest.trim_start()
         .chars()

@@ -1,4 +1,4 @@
-//! Tokens that end a reply for the server, and that some servers leave in its text.
+//! [`Endings`]: removes tokens that end a reply for the server, and that some servers leave in its text.
 use crate::{Said, delimiters::Delimiters, tokens::say};
 use std::sync::LazyLock;
 
@@ -31,21 +31,21 @@ const TOKENS: &[&str] = &[
     "<|user|>",
 ];
 
-/// Tokens and blanks at the end of a reply are no longer than this, in bytes.
+/// Maximum length of tokens and blanks at the end of a reply, in bytes.
 const LONGEST: usize = 256;
 
-/// Text of which the end is held back while it may be such a token, and blanks around it.
+/// Holds back the end of a text while it may be such a token, or blanks around it.
 #[derive(Default)]
 pub(super) struct Endings {
     held: String,
 }
 
-/// The tokens, to be looked for.
+/// The set of the tokens.
 static SOUGHT: LazyLock<Delimiters> = LazyLock::new(|| Delimiters::new(TOKENS.iter().copied()));
 
 impl Endings {
     pub(super) fn push(&mut self, text: String, said: &mut Vec<Said>) {
-        // Each token begins with one of these signs, and prose has few of them.
+        // Each token begins with one of these characters, which are rare in prose.
         let is_plain = || !text.bytes().any(|byte| matches!(byte, b'<' | b'['));
         if self.held.is_empty() && (is_plain() || tail(&text) == text.len()) {
             return said.push(Said::Text(text));
@@ -58,14 +58,14 @@ impl Endings {
         say(said, Said::Text, &text[..end]);
     }
 
-    /// More comes, or the reply is over: what was held back was text, but for tokens at its end.
+    /// Emits the held text, since text follows or the reply has ended; at the end, without its tokens.
     pub(super) fn flush(&mut self, is_end: bool, said: &mut Vec<Said>) {
         let held = std::mem::take(&mut self.held);
         say(said, Said::Text, if is_end { without_endings(&held) } else { &held });
     }
 }
 
-/// Where tokens at the end of the text begin, the last of which may be only begun.
+/// The start of the tokens at the end of the text, the last of which may be partial.
 fn tail(text: &str) -> usize {
     without_endings(&text[..text.len() - SOUGHT.unfinished(text)]).len()
 }

@@ -1,13 +1,13 @@
-//! [`Unclosed`]: finds calls in thoughts that were never closed. What may be one is held back until the thoughts or the reply
-//! end.
+//! [`Unclosed`]: finds calls in thoughts that were never closed. Text that may be a call is held back until the
+//! thoughts or the reply end.
 use crate::{Reading, Said, Setting, delimiters::Delimiters, tokens::say};
 
-/// Thoughts as they come.
+/// The state of thoughts that are arriving.
 pub(super) struct Unclosed {
-    /// What calls begin with; `None` if calls end the thoughts anyway.
+    /// Delimiters with which calls begin; `None` if calls end the thoughts anyway.
     opens: Option<Delimiters>,
     held: String,
-    /// Whether the text that is held back begins with such a delimiter; otherwise it may be the beginning of one.
+    /// Whether the held text begins with such a delimiter; otherwise with a prefix of one.
     is_begun: bool,
 }
 
@@ -30,21 +30,21 @@ impl Unclosed {
         say(said, Said::Thinking, &std::mem::replace(&mut self.held, rest));
     }
 
-    /// Says what was held back.
+    /// Emits the held text.
     pub(super) fn flush(&mut self, said: &mut Vec<Said>) {
         say(said, Said::Thinking, &self.rest());
     }
 
-    /// What was held back.
+    /// Takes the held text.
     pub(super) fn rest(&mut self) -> String {
         self.is_begun = false;
         std::mem::take(&mut self.held)
     }
 }
 
-/// Reads `thoughts` as a reply, if they hold whole calls that can all be run and end with them. The text before the first call
-/// stays thoughts. Some models forget to close their thoughts before they call; but those that continue behind a call only
-/// consider it.
+/// Parses `thoughts` as a reply, if they contain complete calls that can all be run and end with them. The text before
+/// the first call stays thoughts. Some models forget to close their thoughts before a call; but models that continue
+/// after a call only consider it.
 pub(super) fn calls(thoughts: &str, reading: Reading, setting: &Setting) -> Option<Vec<Said>> {
     if thoughts.is_empty() {
         return None;
@@ -60,7 +60,7 @@ pub(super) fn calls(thoughts: &str, reading: Reading, setting: &Setting) -> Opti
         said => !matches!(said, Said::Problem(_)),
     };
     let first = said.iter().position(|said| matches!(said, Said::Call(_)))?;
-    // A model that calls an unknown tool after words about how that is done may be quoting.
+    // A model that calls an unknown tool after other text may be quoting.
     let is_meant = first == 0 || !setting.tools.is_empty();
     let is_word = |said: &Said| matches!(said, Said::Text(text) if !text.trim().is_empty());
     let last = said.iter().rposition(|said| matches!(said, Said::Call(_)))?;

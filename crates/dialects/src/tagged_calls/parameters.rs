@@ -1,4 +1,4 @@
-//! [`Parameters`]: those that a call was given, and what their values mean.
+//! [`Parameters`]: collects the parameters of a call, and determines the types of their values.
 use super::shape::{CDATA, Shape, TagOptions};
 use crate::{
     Said, WRAPPERS,
@@ -6,7 +6,7 @@ use crate::{
 };
 use serde_json::{Map, Value};
 
-/// The parameters of a call as they are found.
+/// The parameters of a call that were found so far.
 pub(super) struct Parameters<'a> {
     pub(super) shape: &'static Shape,
     pub(super) schema: Schema<'a>,
@@ -25,7 +25,7 @@ impl Parameters<'_> {
         let options = self.shape.options;
         self.given += 1;
         let schema = self.schema.property(name);
-        // A parameter of this name holds all arguments.
+        // A parameter with this name holds all arguments.
         let wraps = WRAPPERS.contains(&name) && !schema.is_known();
         if options.declared && self.schema.lists_properties() && !schema.is_known() && !wraps {
             said.push(Said::problem(format!("there is no parameter `{name}`")));
@@ -38,7 +38,7 @@ impl Parameters<'_> {
         }
     }
 
-    /// All of them. `body`: the text that they were in.
+    /// The arguments of the call. `body`: the text of its parameters.
     pub(super) fn arguments(mut self, body: &str) -> Result<Value, String> {
         if self.given == 0 {
             return Ok(Value::Object(typed::object(body).unwrap_or_default()));
@@ -83,7 +83,7 @@ fn value(options: TagOptions, text: &str, attributes: &str, allowed: Kinds) -> V
     }
 }
 
-/// The text beside the name: `type="number"`, or `string="false"` for any JSON.
+/// The type in the attributes: `type="number"`, or `string="false"` for any JSON.
 fn hint(attributes: &str) -> Option<Kinds> {
     let attribute = |name: &str| attributes.split_once(name)?.1.split(['"', '<']).next();
     match (attribute("string=\""), attribute("type=\"").or_else(|| attribute("arg_type>"))) {

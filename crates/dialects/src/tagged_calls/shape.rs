@@ -1,20 +1,20 @@
-//! [`Shape`]: how calls are written as tags, for the reader in `tags`.
+//! [`Shape`]: the notation of calls as tags, for the reader in `tagged_calls`.
 
-/// How calls and parameters are written.
+/// The notation of calls and parameters.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
-    /// The call.
+    /// The tag of the call.
     pub(crate) call: Tag,
-    /// A parameter, with its value.
+    /// The tag of a parameter, with its value.
     pub(crate) parameter: Tag,
-    /// Whether the value has a tag of its own behind that of the key: the end of the parameter's head.
+    /// Whether the value has its own tag after that of the key: the end of the parameter's head.
     pub(crate) is_keyed: bool,
-    /// Options for what differs from the usual form.
+    /// Deviations from the usual form.
     pub(crate) options: TagOptions,
 }
 
 impl Shape {
-    /// A shape with elements for the parameters and no further options.
+    /// A shape with elements for the parameters and without deviations.
     pub(crate) const fn new(call: Tag, parameter: Tag) -> Self {
         Self { call, parameter, is_keyed: false, options: TagOptions::PLAIN }
     }
@@ -24,13 +24,13 @@ impl Shape {
         Self { options, ..self }
     }
 
-    /// After one of these stands a value (or the parameter's name, and then the value).
+    /// The delimiters that precede a value (or the parameter's name, followed by the value).
     pub(crate) fn value_from(&'static self) -> &'static [&'static str] {
         if self.is_keyed { std::slice::from_ref(&self.parameter.head_end) } else { self.parameter.opens }
     }
 }
 
-/// A [`Tag`] of this name with an attribute `name`. Models leave out the blank at times, or the quotes.
+/// A [`Tag`] with this name and an attribute `name`. Models sometimes omit the blank or the quotes.
 macro_rules! named_tag {
     ($name:literal) => {
         Tag {
@@ -48,16 +48,17 @@ macro_rules! named_tag {
 }
 pub(crate) use named_tag;
 
-/// How something with a name is written: `open`, name, one of `name_ends`, perhaps attributes, `head_end`; …, `close`.
+/// The notation of something with a name: `open`, name, one of `name_ends`, optionally attributes, `head_end`; …,
+/// `close`.
 #[derive(Clone, Copy)]
 pub(crate) struct Tag {
-    /// Opening delimiters; without any, it begins where the block does.
+    /// Opening delimiters; if empty, it begins at the start of the block.
     pub(crate) opens: &'static [&'static str],
-    /// What ends the name.
+    /// Delimiters that end the name.
     pub(crate) name_ends: &'static [&'static str],
-    /// What ends its head; empty: the name does.
+    /// The end of the head; if empty, the head ends with the name.
     pub(crate) head_end: &'static str,
-    /// What ends it.
+    /// The closing delimiter.
     pub(crate) close: &'static str,
 }
 
@@ -72,35 +73,35 @@ impl Tag {
     }
 }
 
-/// What sets one dialect apart from another of the same shape.
+/// The differences of dialects with the same shape.
 #[derive(Clone, Copy)]
 pub(crate) struct TagOptions {
-    /// A line break after the tag and one before its end belong to the tags.
+    /// A line break after the opening tag and one before the closing tag belong to the tags.
     pub(crate) on_lines: bool,
-    /// A value that no schema describes is what it looks like, not a string.
+    /// A value that no schema describes has the type that it looks like, instead of being a string.
     pub(crate) by_looks: bool,
     /// A tool may be called by its namespace and its name.
     pub(crate) has_namespaces: bool,
-    /// A value is what it looks like, whatever the schema says.
+    /// A value has the type that it looks like, whatever the schema says.
     pub(crate) ignores_schema: bool,
-    /// What opens a block is never only mentioned.
+    /// The opening delimiter of a block is never only a mention.
     pub(crate) is_certain: bool,
     /// A string may be in quotes.
     pub(crate) quoted: bool,
     /// A value may be in `<![CDATA[…]]>`.
     pub(crate) cdata: bool,
-    /// Parameters count only if the schema lists them, and once.
+    /// Parameters count only if the schema lists them, and only once.
     pub(crate) declared: bool,
-    /// A call that was cut off is not said as text.
+    /// A call that was cut off is not emitted as text.
     pub(crate) silent_when_cut: bool,
-    /// Whether the beginning of a call that was cut off is reported, if the reader's settings ask for it.
+    /// Whether an incomplete call at the end of the reply is emitted, if the reader's settings ask for it.
     pub(crate) says_beginnings: bool,
-    /// What may be between the beginning of a block and the first call.
+    /// Text that may be between the beginning of a block and the first call.
     pub(crate) leads: &'static [&'static str],
 }
 
 impl TagOptions {
-    /// The shape without any deviation.
+    /// No deviations.
     pub(crate) const PLAIN: Self = Self {
         on_lines: false,
         by_looks: false,

@@ -1,4 +1,4 @@
-//! Starts and resumes sessions, both by replaying the journal.
+//! [`start`]: starts or resumes a session by replaying its journal.
 use super::Engine;
 use crate::{
     journal::{
@@ -40,7 +40,7 @@ use std::{
 };
 use tokio::sync::{mpsc, watch};
 
-/// Folds what was recorded, and starts the task of the session.
+/// Folds the journal, and starts the task of the session.
 pub(super) fn start(
     shared: &Arc<Shared>,
     id: SessionId,
@@ -98,7 +98,7 @@ pub(super) fn start(
     Ok(session)
 }
 
-/// Lets the journal know its secrets, and all that reads its entries.
+/// Sets the journal's secrets, its replica and its observer.
 fn connect(setup: &Setup, id: &SessionId, journal: &Journal, above: &Above) {
     journal.hide(setup.access.secrets.clone());
     if let Some(replicas) = &setup.replicas {
@@ -110,10 +110,10 @@ fn connect(setup: &Setup, id: &SessionId, journal: &Journal, above: &Above) {
     }
 }
 
-/// Fewer entries are folded sooner than a thread is started.
+/// Minimum entries for folding on a second thread: fewer are folded faster than a thread starts.
 const PARALLEL_ENTRIES: usize = 10_000;
 
-/// Runs both, at the same time if there are many entries.
+/// Runs both functions, concurrently if there are many entries.
 fn beside<A: Send, B>(entries: usize, one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
     if entries < PARALLEL_ENTRIES {
         return (one(), other());
@@ -144,10 +144,10 @@ fn context(
     let tree = above.tree(&entries, setup);
     let own = own_tools(setup, &tree);
     let kit = shared.kit(&agent, &own, tree.may_delegate());
-    // The claims of a job are checked against what it did, since no person watches it.
+    // The claims of a job are checked against the journal, since no user watches it.
     let is_job = SessionOpened::of(&entries).is_some_and(SessionOpened::is_job);
     let limits = bounds(setup, &agent, &model, caller.map(|caller| &caller.ceiling), is_job)?;
-    // A job also works at any time of the day.
+    // A job also waits for models, because it can continue at any time of the day.
     let limits = Limits { evidence: limits.evidence || is_job, waits: limits.waits || is_job, ..limits };
     let queue = PromptQueue::replay(&entries);
     let background = background(setup, &entries, &queue, sender);
@@ -172,7 +172,7 @@ fn context(
     })
 }
 
-/// Work of the session that outlives its calls.
+/// Makes the background tasks of the session.
 fn background(
     setup: &Setup,
     entries: &[Arc<Entry>],
@@ -192,7 +192,7 @@ fn background(
     BackgroundCommands::new(tell, jobs_of(entries) + 1, setup.profile.render.clone())
 }
 
-/// What the calls of the session share.
+/// Makes the scope that the calls of the session share.
 fn calls(
     shared: &Arc<Shared>,
     id: &SessionId,
@@ -240,14 +240,14 @@ fn calls(
     }
 }
 
-/// Answers the calls of the session, at the expense of its turn.
+/// Makes the sampler for the calls of the session, which draws from the budget of the turn.
 fn sampler(setup: &Setup, model: &Model, budget: &Arc<TurnBudget>, limits: &Limits) -> Arc<dyn Sampler> {
     let (model, budget, limits) = (model.clone(), budget.clone(), limits.budget);
     setup.sampler.clone().unwrap_or_else(|| Arc::new(SessionSampler { model, budget, limits }))
 }
 
-/// An attempt sees other files than the workspace has, and no other program changes them: what was read is not compared with
-/// the workspace.
+/// The rules for calls. An attempt works on files of its own, which no other program changes, so its reads are not
+/// compared with the workspace.
 fn rules(setup: &Setup, limits: &Limits, is_attempt: bool) -> CallRules {
     let rules = setup.profile.call_rules(limits.call_seconds);
     match is_attempt {
@@ -256,13 +256,13 @@ fn rules(setup: &Setup, limits: &Limits, is_attempt: bool) -> CallRules {
     }
 }
 
-/// Sampling settings of the profile. Attempts at one goal differ in those that it has.
+/// The sampling settings of the profile. Attempts at one goal use different temperatures, if the profile sets one.
 fn options(setup: &Setup, attempt: Option<u32>) -> Map<String, Value> {
     let mut options = setup.profile.options.clone();
     let Some(number) = attempt else { return options };
     if let Some(temperature) = options.get("temperature").and_then(Value::as_f64) {
         let warmer = (temperature + f64::from(number - 1) * TEMPERATURE_STEP).min(1.0_f64.max(temperature));
-        // Without the tail of a sum of fractions, which a server would be sent.
+        // Rounded, so that the request does not contain a floating-point error.
         options.insert("temperature".to_owned(), ((warmer * 100.0).round() / 100.0).into());
     }
     if let Some(seed) = options.get("seed").and_then(Value::as_i64) {
@@ -271,7 +271,7 @@ fn options(setup: &Setup, attempt: Option<u32>) -> Map<String, Value> {
     options
 }
 
-/// How much warmer each attempt at a goal is than the one before. Up to 1, which all vendors take.
+/// The increase of the temperature from one attempt at a goal to the next, up to 1, which all vendors accept.
 const TEMPERATURE_STEP: f64 = 0.1;
 
 /// The model that the agent names, otherwise the engine's.
@@ -282,7 +282,7 @@ fn model_of(setup: &Setup, agent: &Agent) -> Result<Model, EngineError> {
     opened.map_err(|why| EngineError::NoModel { agent: agent.name.clone(), why })
 }
 
-/// What the agent may use up: no more than the engine allows, nor than the session above it has.
+/// The budget of the session: at most what the engine allows and what the parent session has.
 fn bounds(
     setup: &Setup,
     agent: &Agent,
@@ -293,7 +293,7 @@ fn bounds(
     let whole = ceiling.map_or(&setup.profile.limits, |ceiling| &ceiling.limits);
     let max_rounds = if is_job { whole.job_rounds } else { whole.max_rounds };
     let limits = agent.within(&Limits { max_rounds, ..whole.clone() });
-    // The price of the engine's own model is the business of the program that chose it.
+    // The program that chose the engine's own model is responsible for its price.
     let unpriced = iter::once(model).chain(&model.fallbacks).find(|model| model.price.is_none());
     if let Some(model) = unpriced
         && agent.model.is_some()
@@ -305,8 +305,8 @@ fn bounds(
     Ok(limits)
 }
 
-/// The permission of a session. An agent may be stricter than the engine, never wider. A session below another one begins
-/// with the widest mode of its agent, limited by the other session's.
+/// The permission of a session. An agent may be stricter than the engine, never more permissive. A child session begins
+/// with the most permissive mode of its agent, limited by its parent.
 fn permission(setup: &Setup, agent: &Agent, above: Option<&Ceiling>, entries: &[Arc<Entry>]) -> Permission {
     let policy = &setup.policy;
     let most = setup.widest_mode();
@@ -316,7 +316,7 @@ fn permission(setup: &Setup, agent: &Agent, above: Option<&Ceiling>, entries: &[
     Permission::new(begin, most, entries).below(above.map(|above| above.permission.clone()))
 }
 
-/// How many jobs were begun so far.
+/// Number of background tasks that were started so far.
 fn jobs_of(entries: &[Arc<Entry>]) -> u64 {
     entries.iter().filter(|entry| matches!(entry.fact, Fact::TaskStarted { .. })).count() as u64
 }
@@ -326,7 +326,8 @@ fn own_tools(setup: &Setup, tree: &Tree) -> Registry {
     if tree.may_delegate() { own } else { own.without(DELEGATE_TOOL) }
 }
 
-/// Says what a call touched, by real path. A file is looked for once, however many calls name it.
+/// Returns a function that gives the effects of a call by real path. Each path is resolved once, independent of the
+/// number of calls.
 fn touched<'a>(
     tools: &'a Registry,
     stage: &'a dyn Stage,
@@ -343,10 +344,10 @@ fn touched<'a>(
     }
 }
 
-/// The tool that a session does not have which may not delegate.
+/// The tool that is removed from sessions that may not delegate.
 const DELEGATE_TOOL: &str = "delegate";
 
-/// What a session comes from.
+/// The origin of a session.
 #[derive(Default)]
 pub(super) struct Above {
     pub(super) caller: Option<Caller>,
@@ -366,7 +367,7 @@ impl Above {
         self.caller.as_ref()?.attempt
     }
 
-    /// A child session that is opened again has lost its tree: no call waits for it any more.
+    /// A child session that is reopened has no tree: no call waits for it.
     fn tree(&self, entries: &[Arc<Entry>], setup: &Setup) -> Tree {
         let is_below = SessionOpened::of(entries).is_some_and(SessionOpened::is_subagent);
         match &self.caller {

@@ -1,8 +1,9 @@
-//! [`Account`]: what a session's tokens and its money were spent on, by estimate, scaled to what the servers counted.
+//! [`Account`]: how a session's tokens and costs are distributed over its uses. Estimated, and scaled to the servers'
+//! counts.
 use haft_core::{Entry, Fact, Message, Price, Transcript, Usage, active_path, tokens};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// What a session has cost, and what for.
+/// The costs of a session by use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Account {
     /// The largest first.
@@ -25,8 +26,9 @@ pub struct Row {
     pub usd: Option<f64>,
 }
 
-/// Takes a journal's entries, what system prompt and tool definitions take in a request, and the price of the model that the
-/// session began with; the entries hold the price of one that took over. Requests whose tokens no server counted are left out.
+/// Computes the account from a journal's entries, the tokens of the system prompt and of the tool definitions in a
+/// request, and the price of the model that the session began with; the entries contain the prices of models that took
+/// over. Requests whose tokens no server counted are left out.
 pub fn account(entries: &[Arc<Entry>], system: u64, tools: u64, price: Option<Price>) -> Account {
     let mut book = Book { system, tools, is_priced: price.is_some(), ..Book::default() };
     let mut transcript = Transcript::default();
@@ -64,7 +66,7 @@ struct Book {
 }
 
 impl Book {
-    /// A request with the messages of `transcript` has cost `usage`.
+    /// Adds a request with the messages of `transcript` and its `usage`.
     fn enter(&mut self, transcript: &Transcript, usage: Usage) {
         for message in &transcript.messages()[self.counted..] {
             *self.messages.entry(kind(message)).or_default() += tokens::of_message(message);
@@ -87,7 +89,7 @@ impl Book {
         self.count(usage);
     }
 
-    /// What such a request was made of is not broken down.
+    /// Adds a request as a whole, without distribution.
     fn whole(&mut self, what: &str, usage: Usage) {
         self.add(what.into(), usage.total() as f64, self.cost(usage));
         self.count(usage);

@@ -1,4 +1,4 @@
-//! [`Contents`]: what the file of a journal holds.
+//! [`Contents`]: the parsed content of a journal file.
 use super::JournalError;
 use haft_core::{
     Entry, Seq, SessionOpened,
@@ -15,13 +15,13 @@ use std::{
     thread,
 };
 
-/// What a file holds: whole entries, how many bytes they take, and what was left out.
+/// The content of a journal file: complete entries, their length in bytes, and the damage.
 pub(super) struct Contents {
     pub(super) entries: Vec<Arc<Entry>>,
     pub(super) next: Seq,
     pub(super) length: u64,
     pub(super) damage: Vec<String>,
-    /// The value of the chain behind the last whole entry.
+    /// The chain value after the last complete entry.
     pub(super) chain: ChainValue,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn read(file: &mut File, path: &Path) -> Result<Contents, JournalErro
         Some(opened) if opened.version > JOURNAL_VERSION => {
             Err(JournalError::Newer { path: path.to_owned(), found: opened.version })
         }
-        // A newer format may also look like nothing we know; an older damage never takes the first line alone.
+        // The file may have a newer, unknown format. Damage of a known format never affects only the first line.
         None if contents.entries.is_empty() && bytes.contains(&b'\n') => {
             Err(JournalError::Unreadable { path: path.to_owned(), why: "no line of it can be read".into() })
         }
@@ -55,7 +55,7 @@ fn parse(bytes: &[u8]) -> Contents {
         let entry = entry.filter(|_| whole);
         let place = match &entry {
             Some(entry) => Some(entry.seq),
-            // No place lies behind the number of its line.
+            // The number of an entry is never greater than the number of its line.
             None => line::seq_of(line).filter(|seq| whole && seq.0 <= number as u64),
         };
         contents.next = contents.next.max(place.map_or(Seq(0), |seq| Seq(seq.0.saturating_add(1))));
@@ -83,10 +83,10 @@ fn parse(bytes: &[u8]) -> Contents {
     contents
 }
 
-/// A journal of more bytes is read by all cores.
+/// Minimum bytes of a journal that is parsed on all cores.
 const PARALLEL_BYTES: usize = 1 << 20;
 
-/// A line, and the entry that it is.
+/// A line, and its entry if it is valid.
 type Line<'a> = (&'a [u8], Option<Arc<Entry>>);
 
 fn lines(bytes: &[u8]) -> Vec<Line<'_>> {
@@ -108,7 +108,7 @@ fn lines(bytes: &[u8]) -> Vec<Line<'_>> {
     }
 }
 
-/// Splits `bytes` into this many parts of whole lines.
+/// Splits `bytes` into `number` parts of complete lines.
 fn parts(mut bytes: &[u8], number: usize) -> Vec<&[u8]> {
     let size = bytes.len() / number;
     let mut parts = Vec::new();

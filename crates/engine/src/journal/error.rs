@@ -25,7 +25,7 @@ pub enum JournalError {
     SameName {
         /// The name that was asked for.
         name: String,
-        /// Their IDs, in the order of their making.
+        /// Their IDs, in the order of their creation.
         sessions: Vec<String>,
     },
     /// The name is not valid for a session.
@@ -41,7 +41,7 @@ pub enum JournalError {
     NoFork {
         /// Which.
         session: SessionId,
-        /// What is wrong with the place.
+        /// Why it cannot be forked at this entry.
         why: NoFork,
     },
     /// The session stays.
@@ -49,7 +49,7 @@ pub enum JournalError {
     NotRemoved {
         /// Which.
         session: SessionId,
-        /// What keeps it.
+        /// Why it cannot be removed.
         why: &'static str,
     },
     /// Written by a newer Haft; the file is left as it is.
@@ -70,7 +70,7 @@ pub enum JournalError {
         /// What was found instead.
         why: String,
     },
-    /// Reading or writing failed. What was to be recorded does not count as recorded.
+    /// Reading or writing failed. The entry does not count as recorded.
     #[error("cannot {action} the journal `{path}`: {source}")]
     Io {
         /// `create`, `open`, `read`, `write`, `sync`, `name` or `delete`.
@@ -83,13 +83,13 @@ pub enum JournalError {
 }
 
 impl JournalError {
-    /// Whether the process or the machine has as many open files as it may: others may be closed soon.
+    /// Whether the process or the machine has reached its limit of open files: some may be closed soon.
     pub fn is_out_of_files(&self) -> bool {
         let Self::Io { source, .. } = self else { return false };
         matches!(Errno::from_io_error(source), Some(Errno::MFILE | Errno::NFILE))
     }
 
-    /// What a person can do about it.
+    /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Locked(_) => Some("end the other `haft` process that uses it, or start a new session"),
@@ -114,7 +114,7 @@ impl JournalError {
     }
 }
 
-/// Names that an error lists, of those that begin alike.
+/// Maximum ambiguous names that an error lists.
 const MAX_LISTED_NAMES: usize = 3;
 
 fn some(names: &[String]) -> String {

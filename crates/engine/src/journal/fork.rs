@@ -1,4 +1,4 @@
-//! Forks a session: makes one that begins with the entries of another one.
+//! [`Home::fork`]: creates a session that begins with the entries of another one.
 use super::{
     Journal, JournalError, not_ours,
     sessions::{is_content, new_session_id},
@@ -18,9 +18,9 @@ use std::{
 };
 
 impl Home {
-    /// Makes a session that begins with the entries of the session `id` up to `at`, or with all there are, and keeps
-    /// the contents that they name. The other one is only read, even if it is open. It is a session of its own: neither
-    /// a job nor below another one.
+    /// Creates a session that begins with the entries of the session `id` up to `at`, or with all of them, and with the
+    /// contents that they name. The other session is only read, and may be open. The fork is independent: neither a job
+    /// nor a child session.
     ///
     /// Fails if there is no such session or entry, if a call has no result there yet, and if nothing can be
     /// written.
@@ -28,11 +28,11 @@ impl Home {
         self.fork_as(new_session_id(), id, at, None)
     }
 
-    /// Like [`Self::fork`]; the new session gets the name `forked`, which [`new_session_id`] returned, and belongs to
-    /// this user of a server.
+    /// Like [`Self::fork`]; the fork gets the ID `forked`, which [`new_session_id`] returned, and belongs to this user
+    /// of a server.
     ///
     /// # Errors
-    /// Also fails if a session has this name.
+    /// Also fails if a session with this ID exists.
     pub fn fork_as(
         &self,
         forked: SessionId,
@@ -85,7 +85,7 @@ fn begun(
     taken.iter().map(own).collect()
 }
 
-/// A content never changes once it is kept, so that both sessions can have one file.
+/// Links the contents: a stored content never changes, so that both sessions can share one file.
 fn take_contents(taken: &[Arc<Entry>], from: &Path, to: &Path) -> io::Result<()> {
     let changes = taken.iter().flat_map(|entry| changed::changes_in(&entry.fact));
     let states = changes.flat_map(|change| [&change.before, &change.after]).flatten();
@@ -98,7 +98,7 @@ fn take_contents(taken: &[Arc<Entry>], from: &Path, to: &Path) -> io::Result<()>
     for Hash(name) in hashes {
         let (kept, place) = (from.join(name), to.join(name));
         let taken = fs::hard_link(&kept, &place).or_else(|_| fs::copy(&kept, &place).map(|_| ()));
-        // What the other session has lost, this one does not have either.
+        // A content that the other session has lost is missing here, too.
         taken.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })?;
     }
     File::open(to)?.sync_all()

@@ -1,4 +1,4 @@
-//! [`Garbage`]: contents that no session names any more: a call that was denied kept them, or one that was cut off.
+//! [`Garbage`]: stored contents that no session names. They are left by calls that were denied or interrupted.
 use super::{contents::read, sessions::is_content};
 use crate::setup::Home;
 use haft_core::{Entry, SessionId, changed};
@@ -10,30 +10,30 @@ use std::{
     sync::Arc,
 };
 
-/// What a session keeps that nothing names.
+/// The unnamed contents of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unnamed {
-    /// The session in whose folder it lies.
+    /// The session with the folder.
     pub session: SessionId,
-    /// How many contents.
+    /// Number of contents.
     pub contents: usize,
-    /// What they take.
+    /// Their size in bytes.
     pub bytes: u64,
     files: Vec<PathBuf>,
 }
 
-/// What was found in all sessions.
+/// The unnamed contents of all sessions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Garbage {
-    /// Sessions with contents that nothing names, in the order of their making.
+    /// Sessions with unnamed contents, in the order of their creation.
     pub unnamed: Vec<Unnamed>,
-    /// Sessions that were left alone, and why.
+    /// Sessions that were skipped, and why.
     pub left: Vec<(SessionId, String)>,
 }
 
 impl Home {
-    /// Looks for contents that no entry of any session names, and removes them where `remove` says so. A session that is
-    /// open, or whose journal cannot be read to its end, is left alone.
+    /// Finds contents that no entry of any session names, and removes them if `remove` is set. Skips sessions that are
+    /// open, or whose journal cannot be read to its end.
     ///
     /// Fails if a content cannot be removed.
     pub fn collect(&self, remove: bool) -> io::Result<Garbage> {
@@ -44,7 +44,7 @@ impl Home {
         let mut garbage = Garbage::default();
         for (folder, sessions) in trees {
             let top = top_of(&folder, &sessions);
-            // Held until its contents are removed: opening one of them waits until then.
+            // Locked until the contents are removed; opening one of these sessions waits until then.
             let held = self.hold(&sessions);
             match held.and_then(|held| unnamed(&folder, top.clone(), &held)) {
                 Err(why) => garbage.left.push((top, why)),

@@ -1,17 +1,17 @@
-//! [`Heard`]: what was shown of the reply that is being written. A watcher that starts in the middle gets that first, and one
-//! that falls behind gets [the rest](Heard::rest) of it.
+//! [`Heard`]: the live updates of the current reply. A follower that starts in the middle of the reply gets them first,
+//! and a follower that falls behind gets [the rest](Heard::rest) of them.
 use haft_core::{Fact, Update};
 
-/// Updates in their order, those that continue from one another as one.
+/// Updates in their order; updates that continue one another are merged.
 #[derive(Default)]
 pub(super) struct Heard {
     updates: Vec<Update>,
-    /// How often what was shown became void, and the last update that said so.
+    /// Number of times that the updates became void, and the last update that voided them.
     voids: usize,
     void: Option<Update>,
 }
 
-/// How much of [`Heard`] a watcher has.
+/// The part of [`Heard`] that a follower has received.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Seen {
     weight: usize,
@@ -19,7 +19,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// The watcher gets this update.
+    /// Records that the follower receives this update.
     pub(super) fn shown(&mut self, update: &Update) {
         match is_void(update) {
             true => *self = Self { weight: 0, voids: self.voids + 1 },
@@ -27,7 +27,7 @@ impl Seen {
         }
     }
 
-    /// The watcher gets this entry.
+    /// Records that the follower receives this entry.
     pub(super) fn recorded(&mut self, fact: &Fact) {
         if is_whole(fact) {
             self.weight = 0;
@@ -35,17 +35,17 @@ impl Seen {
     }
 }
 
-/// Whether what was shown of the reply so far counts no more.
+/// Whether the update voids the earlier updates of the reply.
 fn is_void(update: &Update) -> bool {
     matches!(update, Update::Retrying { .. } | Update::Connected { is_at_rest: true })
 }
 
-/// Whether what was shown of the reply so far is recorded, or never will be.
+/// Whether the fact ends the reply: it records the reply, or the reply failed.
 fn is_whole(fact: &Fact) -> bool {
     matches!(fact, Fact::Replied { .. } | Fact::ModelFailed { .. } | Fact::TurnEnded { .. })
 }
 
-/// Bytes of a text that may continue; 1 for other parts of a reply, 0 for what is no part of it.
+/// Bytes of an update that continues a text; 1 for other updates of a reply, 0 for updates that are not part of it.
 fn weight(update: &Update) -> usize {
     match update {
         Update::Text { text } | Update::Thinking { text } | Update::ToolArguments { delta: text, .. } => {
@@ -56,7 +56,7 @@ fn weight(update: &Update) -> usize {
     }
 }
 
-/// `update` without the first `seen` of its weight.
+/// Returns `update` without its first `seen` bytes.
 fn behind(update: &Update, seen: usize) -> Update {
     let rest = |text: &str| text.get(seen..).unwrap_or_default().to_owned();
     match update {
@@ -77,7 +77,7 @@ impl Heard {
             return self.updates.clear();
         }
         match (self.updates.last_mut(), update) {
-            // The whole of it is recorded with the end of its call.
+            // The end of the call has the complete arguments.
             (
                 _,
                 Update::ToolOutput { .. }
@@ -113,12 +113,12 @@ impl Heard {
         }
     }
 
-    /// All of them.
+    /// All updates of the current reply.
     pub(super) fn updates(&self) -> Vec<Update> {
         self.updates.clone()
     }
 
-    /// The updates that a watcher has not seen; they count as seen afterwards.
+    /// Returns the updates that a follower has not seen, and marks them as seen.
     pub(super) fn rest(&self, seen: &mut Seen) -> Vec<Update> {
         let mut rest = Vec::new();
         if seen.voids < self.voids {

@@ -3,7 +3,7 @@ use haft_core::{Entry, Fact, Secrets, Update};
 use serde_json::Value;
 use std::sync::OnceLock;
 
-/// The secrets, once they are known, and how they are in a line of JSON.
+/// The secrets, once they are known, and their form in a line of JSON.
 #[derive(Default)]
 pub(crate) struct Hidden(OnceLock<(Secrets, Secrets)>);
 
@@ -30,8 +30,8 @@ impl Hidden {
         }
     }
 
-    /// The line of `entry` in the journal, without its line end and its chain value, and `entry` as that line holds it,
-    /// without secrets. What a person said stays as they said it.
+    /// Returns `entry` without secrets, and its line in the journal without line end and chain value. The user's own
+    /// texts stay unchanged.
     pub(crate) fn line_of(&self, entry: Entry) -> serde_json::Result<(Entry, String)> {
         let line = serde_json::to_string(&entry)?;
         let is_said = matches!(entry.fact, Fact::Prompted { .. } | Fact::PromptDenied { .. });
@@ -77,12 +77,12 @@ impl Hidden {
     }
 }
 
-/// Whether a line of JSON may hold a secret, that of another form between control characters included.
+/// Whether a line of JSON may contain a secret, including one that is interrupted by control characters.
 fn may_hold(line: &str, written: &Secrets) -> bool {
     !written.is_empty() && (written.are_in(line) || line.contains("\\u00"))
 }
 
-/// `value` with no secret in any of its texts.
+/// Removes the secrets from all texts in `value`.
 fn without(secrets: &Secrets, value: Value) -> Value {
     match value {
         Value::String(text) => secrets.hide(&text).into(),

@@ -1,4 +1,4 @@
-//! [`WorkspaceMemory`]: what the journals of a workspace show, beside what its notes for agents say.
+//! [`WorkspaceMemory`]: compares memory lines derived from the journals of a workspace with its notes for agents.
 use super::Journal;
 use crate::Home;
 use haft_core::{
@@ -12,23 +12,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Newest sessions of a workspace that are read.
+/// Maximum number of newest sessions of a workspace that are read.
 const MAX_SESSIONS: usize = 200;
-/// Longer notes are not read.
+/// Maximum bytes of notes that are read.
 const MAX_NOTE_BYTES: u64 = 1 << 20;
 
-/// The memory of a workspace: what its journals show, and the file that agents read.
+/// The memory of a workspace: the lines derived from its journals, and the file with notes for agents.
 #[derive(Debug)]
 pub struct WorkspaceMemory {
     /// The file, relative to the workspace. It may not exist yet.
     pub file: PathBuf,
-    /// What the journals show.
+    /// The lines derived from the journals.
     pub learned: Learned,
     text: String,
 }
 
 impl Home {
-    /// Reads the journals of the sessions that work in `workspace`, and its notes. Journals that cannot be read show nothing.
+    /// Reads the journals of the sessions that work in `workspace`, and its notes. Skips journals that cannot be read.
     ///
     /// # Errors
     /// Fails if the notes cannot be read.
@@ -49,7 +49,7 @@ impl Home {
     }
 }
 
-/// The file that agents read, and what it says.
+/// The file with notes for agents, and its text.
 fn note(workspace: &Path) -> io::Result<(PathBuf, String)> {
     for file in NOTE_FILES.map(PathBuf::from) {
         match read_regular(&workspace.join(&file), MAX_NOTE_BYTES) {
@@ -66,12 +66,12 @@ fn note(workspace: &Path) -> io::Result<(PathBuf, String)> {
 }
 
 impl WorkspaceMemory {
-    /// The lines of memory in the file.
+    /// The memory lines in the file.
     pub fn lines(&self) -> Vec<MemoryLine> {
         memory::lines(&self.text)
     }
 
-    /// What is proposed for the file.
+    /// The proposed changes of the file.
     pub fn change(&self) -> MemoryChange {
         self.learned.change(&self.lines())
     }

@@ -1,5 +1,5 @@
-//! Names that people give to sessions. They are no part of the conversation, so they are beside the journal: a session
-//! can be named while another process has it open.
+//! [`Home::rename`]: sets the name of a session. Names are not part of the conversation and therefore stored outside of
+//! the journal: a session can be renamed while another process has it open.
 use super::JournalError;
 use crate::setup::Home;
 use haft_core::SessionId;
@@ -11,8 +11,8 @@ const FILE_NAME: &str = "name";
 const MAX_NAME_CHARS: usize = 60;
 
 impl Home {
-    /// Names the session `id`, or takes its name away where `name` is empty. Several sessions may have the same name; it
-    /// stands for none of them then.
+    /// Names the session `id`, or removes its name if `name` is empty. Several sessions may have the same name, which
+    /// then identifies none of them.
     ///
     /// Fails if there is no such session, if the name is invalid (longer than 60 characters, more than one line, the ID
     /// of a session), and if it cannot be written.
@@ -36,12 +36,12 @@ impl Home {
         Ok(id)
     }
 
-    /// What people call the session.
+    /// The name of the session.
     pub fn name(&self, id: &SessionId) -> Option<String> {
         fs::read_to_string(self.name_file(id)).ok().filter(|name| !name.is_empty())
     }
 
-    /// The sessions among `ids` that people call so.
+    /// The sessions among `ids` with this name.
     pub(super) fn called(&self, name: &str, ids: &[String]) -> Vec<String> {
         let is_called = |id: &&String| self.name(&SessionId((*id).clone())).as_deref() == Some(name);
         ids.iter().filter(is_called).cloned().collect()

@@ -1,7 +1,7 @@
-//! [`Ownership`]: ends what an earlier process of a session left running, before the session continues.
+//! [`Ownership`]: ends processes that an earlier owner of a session left running, before the session continues.
 //!
-//! The folder of a session says in `owner` which process has it open. The next process that opens it finds that file
-//! only if that process was killed, or ended while commands still tidied up.
+//! The file `owner` in the folder of a session names the process that has the session open. The next process that opens
+//! the session finds this file only if the owner was killed, or ended while commands were still cleaning up.
 use crate::setup::Home;
 use haft_core::{Access, SessionId};
 use haft_process::{Owner, VARIABLE, end_previous_run, is_cleaned_up, write_own_file};
@@ -13,22 +13,23 @@ use std::{
 
 const FILE_NAME: &str = "owner";
 
-/// The file that says which process has a session open, in its first line; and below it those whose processes have not
-/// all been ended yet.
+/// The file with the process that has a session open in its first line, and below it earlier owners whose processes
+/// have not all been ended yet.
 pub(crate) struct Ownership {
     file: PathBuf,
     earlier: Vec<Owner>,
 }
 
 impl Ownership {
-    /// Records that this process has the session in `folder` open. It holds the journal's lock already.
+    /// Records that this process has the session in `folder` open. This process must already hold the journal's lock.
     pub(crate) fn take(folder: &Path) -> Self {
         let taken = Self { file: folder.join(FILE_NAME), earlier: owners(folder) };
         taken.write();
         taken
     }
 
-    /// Ends what runs on, of the session `id` and those below it. Gives how many processes could not be ended.
+    /// Ends running processes of earlier owners of the session `id` and its child sessions. Returns the number of
+    /// processes that could not be ended.
     pub(crate) async fn end_earlier(&mut self, home: &Home, id: &SessionId) -> usize {
         if self.earlier.is_empty() {
             return 0;
@@ -54,7 +55,7 @@ impl Ownership {
         }
     }
 
-    /// If it cannot be written, leftovers are found by the name of the session.
+    /// Writes the file. If that fails, leftover processes are still found by the ID of the session.
     fn write(&self) {
         let this = Owner::this();
         let lines: Vec<&str> = std::iter::once(&this).chain(&self.earlier).map(Owner::text).collect();
@@ -62,7 +63,7 @@ impl Ownership {
     }
 }
 
-/// Whether the process that had the session of `folder` open has ended, or is about to; `false` where it closed it.
+/// Whether the owner of the session in `folder` has ended, or is about to, without closing the session.
 pub(crate) fn owner_has_ended(folder: &Path) -> bool {
     owners(folder).first().is_some_and(Owner::has_ended)
 }
@@ -82,7 +83,8 @@ fn with_those_below(home: &Home, id: SessionId) -> Vec<SessionId> {
     sessions
 }
 
-/// What the processes of the session `id` may reach: its name is among the words by which they are found.
+/// The access of the processes of the session `id`. Adds the ID to the environment variable by which these processes
+/// are found.
 pub(crate) fn access(of: &Access, id: &SessionId) -> Access {
     let (given, others): (Vec<_>, Vec<_>) =
         of.environment.iter().cloned().partition(|(name, _)| name == VARIABLE);

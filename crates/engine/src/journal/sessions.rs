@@ -1,4 +1,4 @@
-//! Lists the sessions on disk, and makes the names of new ones.
+//! [`Home`]: lists, opens and removes the sessions on disk. [`new_session_id`]: creates the ID of a session.
 use super::{
     Journal, JournalError, Summary,
     ownership::owner_has_ended,
@@ -16,24 +16,24 @@ use std::{
     sync::Arc,
 };
 
-/// Sessions below sessions that are looked through, lest a damaged journal lead in a circle.
+/// Maximum depth of child sessions that are searched, because a damaged journal may lead in a circle.
 const MAX_DEPTH: usize = 100;
 
 impl Home {
-    /// A journal for a new session, in a folder that was not there before.
+    /// Creates a journal for a session, in a folder that did not exist.
     pub fn create(&self) -> Result<(SessionId, Journal), JournalError> {
         self.create_first(new_session_id)
     }
 
-    /// A journal for a new session of this name, which [`new_session_id`] gave.
+    /// Creates a journal for a session with this ID, which [`new_session_id`] returned.
     ///
     /// # Errors
-    /// Fails if a session has the name.
+    /// Fails if a session with this ID exists.
     pub fn create_as(&self, id: &SessionId) -> Result<Journal, JournalError> {
         Journal::create(&self.folder(id))
     }
 
-    /// Under the first of these names that nothing has.
+    /// Creates a journal under the first unused name of `names`.
     fn create_first(
         &self,
         mut name: impl FnMut() -> SessionId,
@@ -52,19 +52,19 @@ impl Home {
         }
     }
 
-    /// The journal of a session that exists.
+    /// Opens the journal of an existing session.
     pub fn open(&self, id: &str) -> Result<(SessionId, Journal), JournalError> {
         let id = self.find(id)?;
         let journal = Journal::open(&self.folder(&id))?;
         Ok((id, journal))
     }
 
-    /// The entries of a session, without taking it.
+    /// The entries of a session, read without opening it.
     pub fn peek(&self, id: &str) -> Result<Vec<Arc<Entry>>, JournalError> {
         Journal::peek(&self.folder(&self.find(id)?))
     }
 
-    /// The session whose ID is `id`, which people call so, or whose ID alone begins so.
+    /// Finds a session by its ID, its name, or a unique prefix of its ID.
     pub fn find(&self, id: &str) -> Result<SessionId, JournalError> {
         if self.has(id) {
             return Ok(SessionId(id.to_owned()));
@@ -83,13 +83,13 @@ impl Home {
         }
     }
 
-    /// Returns the session with exactly this ID, for programs, which do not shorten IDs. `None` for text that cannot be
-    /// an ID, such as a path.
+    /// Returns the session with exactly this ID, for programs, which do not abbreviate IDs. `None` for text that cannot
+    /// be an ID, such as a path.
     pub fn exact(&self, id: &str) -> Option<SessionId> {
         self.has(id).then(|| SessionId(id.to_owned()))
     }
 
-    /// Like [`Self::exact`], if the session has begun. Removes what a crash left of a session that has not.
+    /// Like [`Self::exact`], if the session has begun. Removes the remains of a session that crashed before it began.
     ///
     /// # Errors
     /// Fails if the journal cannot be read, or the folder not removed.
@@ -105,8 +105,8 @@ impl Home {
         Ok(None)
     }
 
-    /// Up to `most` of the sessions that `wanted` picks, the newest first, behind the session `behind`. Sessions that
-    /// are not needed are not read. `unreadable` is told why a session that is reached cannot be read.
+    /// Returns up to `most` of the sessions that `wanted` selects, the newest first, after the session `behind`. Reads
+    /// no more sessions than needed. Calls `unreadable` with the error of each session that cannot be read.
     pub fn page(
         &self,
         behind: Option<&SessionId>,
@@ -139,7 +139,7 @@ impl Home {
         self.list_telling(|_| {})
     }
 
-    /// Like [`Self::list`]; `unreadable` is told why each of the others cannot be read.
+    /// Like [`Self::list`]; calls `unreadable` with the error of each session that cannot be read.
     pub fn list_telling(&self, unreadable: impl FnMut(JournalError)) -> Vec<Summary> {
         let mut summaries: Vec<Summary> =
             self.summaries(self.names().into_iter().rev(), unreadable).collect();
@@ -159,7 +159,7 @@ impl Home {
     pub fn changed_jobs(&self, settled: &mut HashMap<SessionId, u64>) -> Vec<(SessionId, JobSummary)> {
         let standing = |name: String| {
             let id = SessionId(name);
-            // Before it is read: what is appended meanwhile is found the next time.
+            // Taken before reading: entries appended meanwhile are found the next time.
             let length = fs::metadata(self.journal(&id)).ok()?.len();
             if settled.get(&id) == Some(&length) {
                 return None;
@@ -184,7 +184,7 @@ impl Home {
 
     /// The sessions that `parent` delegated to at `since` or later, in milliseconds since 1970-01-01 UTC.
     pub(crate) fn below(&self, parent: &SessionId, since: u64) -> Vec<SessionId> {
-        // Names begin with the second of their making, and nothing is below what came after it.
+        // IDs begin with the second of their creation, and a child session is never older than its parent.
         let second = |name: &str| name.bytes().take(SECONDS_LENGTH).collect::<Vec<_>>();
         let begun = second(&parent.0);
         let is_below = |id: &SessionId| {
@@ -199,8 +199,8 @@ impl Home {
         self.opened(id).is_some_and(|(_, opened)| opened.is_job())
     }
 
-    /// The first fact alone, and when it was recorded in milliseconds since 1970-01-01 UTC: the others may be many.
-    /// `None` if there is no session that can be read.
+    /// Reads only the first fact of a session, and when it was recorded in milliseconds since 1970-01-01 UTC. `None` if
+    /// there is no readable session.
     pub fn opened(&self, id: &SessionId) -> Option<(u64, SessionOpened)> {
         self.read_opened(id).ok()?
     }
@@ -222,8 +222,8 @@ impl Home {
         Journal::is_open(&folder) && !owner_has_ended(&folder)
     }
 
-    /// Returns the `wanted` session in `workspace`, not a subagent's, in which something happened last. Of other
-    /// sessions only the first entry is read.
+    /// Returns the most recently used session in `workspace` that `wanted` selects and that is not a subagent's. Of
+    /// other sessions only the first entry is read.
     pub fn newest(&self, workspace: &Path, wanted: impl Fn(&Summary) -> bool) -> Option<SessionId> {
         let last_at = |id: SessionId| {
             let (at, opened) = self.opened(&id)?;
@@ -240,31 +240,31 @@ impl Home {
         newest.find(wanted).map(|session| session.id)
     }
 
-    /// How long the session's journal is, in bytes: it only grows. `None` if there is no journal.
+    /// Length of the session's journal in bytes; it only grows. `None` if there is no journal.
     pub fn length(&self, id: &SessionId) -> Option<u64> {
         fs::metadata(self.journal(id)).ok().map(|file| file.len())
     }
 
-    /// The place behind the last entry of a session. `None` if its journal cannot be read.
+    /// The number after the last entry of a session. `None` if its journal cannot be read.
     pub fn end(&self, id: &SessionId) -> Option<Seq> {
         let last = last_entry(&mut File::open(self.journal(id)).ok()?).ok()??;
         Some(Seq(last.seq.0 + 1))
     }
 
-    /// The folder of the contents that a session's changes name: with the session that a person opened, for all that
-    /// are below it.
+    /// The folder of the contents that a session's changes name. Child sessions share the folder of their topmost
+    /// parent.
     pub fn contents(&self, id: &SessionId) -> PathBuf {
         let above = |id: &SessionId| self.opened(id)?.1.delegated_by;
         let top = iter::successors(Some(id.clone()), above).take(MAX_DEPTH).last();
         self.folder(top.as_ref().unwrap_or(id)).join("blobs")
     }
 
-    /// Where a session's journal lies.
+    /// The folder of a session's journal.
     pub fn folder(&self, id: &SessionId) -> PathBuf {
         self.0.join("sessions").join(&id.0)
     }
 
-    /// In alphabetical order, which is the order of their making.
+    /// All IDs in alphabetical order, which is the order of their creation.
     pub(super) fn names(&self) -> Vec<String> {
         let folders = fs::read_dir(self.0.join("sessions")).into_iter().flatten().flatten();
         let mut names: Vec<String> = folders
@@ -275,7 +275,7 @@ impl Home {
         names
     }
 
-    /// The summary of a session, a line of a list. `None` if the session cannot be read.
+    /// The summary of a session, for a list. `None` if the session cannot be read.
     pub fn summary(&self, id: SessionId) -> Option<Summary> {
         self.read_summary(id).ok()?
     }
@@ -294,7 +294,7 @@ impl Home {
         Journal::file(&self.folder(id))
     }
 
-    /// Deletes the session `id` with those that it delegated to, and returns their names, its own first.
+    /// Deletes the session `id` and its child sessions, and returns their IDs, its own first.
     ///
     /// Fails if there is no such session, if it is a job or a process has one of them open, and if files cannot be
     /// removed.
@@ -311,7 +311,7 @@ impl Home {
     ///
     /// # Errors
     ///
-    /// Fails as [`Self::remove`] does, but not because it is a job.
+    /// Fails like [`Self::remove`], except for jobs.
     pub fn remove_job(&self, id: &SessionId) -> Result<Vec<SessionId>, JournalError> {
         let kept = |why| JournalError::NotRemoved { session: id.clone(), why };
         let mut all = vec![id.clone()];
@@ -340,7 +340,7 @@ impl Home {
         Ok(all)
     }
 
-    /// Whether something waits in the outbox of a session, or may have been sent.
+    /// Whether the outbox of a session has items that wait, or that may have been sent.
     fn has_open_items(&self, id: &SessionId) -> bool {
         let items = outbox::outbox(&self.peek(&id.0).unwrap_or_default());
         let is_open = |state| matches!(state, ItemState::Queued | ItemState::Sending | ItemState::Unknown);
@@ -348,24 +348,25 @@ impl Home {
     }
 }
 
-/// Whether a file of this name in a folder of contents is one: a hash comes out of a journal, which anyone may have
-/// written, and must not lead out of the folder.
+/// Whether a file name in a folder of contents is a valid hash. Hashes come from journals, which may be untrusted, and
+/// must not lead out of the folder.
 pub(super) fn is_content(name: &str) -> bool {
     name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// A name is never a path.
+/// Whether `id` can be a session ID, and thus is not a path.
 fn is_name(id: &str) -> bool {
     (1..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// Length of the part of a name that says when it was made, to the second.
+/// Length of the part of an ID with the time of its creation, to the second.
 const SECONDS_LENGTH: usize = "20261231-235959".len();
 
-/// Attempts to find an unused name: names are random enough that one is normally sufficient.
+/// Maximum attempts to find an unused ID. One is normally sufficient.
 const MAX_ATTEMPTS: usize = 16;
 
-/// `20261231-235959-` and 16 signs: the second in UTC, its 65,536th part, and 64 bits of chance. Names sort by time.
+/// Creates an ID: `20261231-235959-` and 16 characters, which are the time in UTC to 1/65,536 second and 64 random
+/// bits. IDs sort by time.
 pub fn new_session_id() -> SessionId {
     let now = jiff::Timestamp::now();
     let part = u128::from(now.subsec_nanosecond().unsigned_abs()) * 65_536 / 1_000_000_000;
@@ -373,7 +374,7 @@ pub fn new_session_id() -> SessionId {
     SessionId(format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), signs(bits)))
 }
 
-/// The lowest 80 bits, five to a sign, in an order that sorting keeps (RFC 4648, "base32hex").
+/// The lowest 80 bits, five per character, in an encoding that preserves the sort order (RFC 4648, "base32hex").
 fn signs(bits: u128) -> String {
     const SIGNS: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
     let sign = |place: u32| char::from(SIGNS[(bits >> (place * 5) & 31) as usize]);

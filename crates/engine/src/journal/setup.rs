@@ -1,4 +1,4 @@
-//! [`SetupReader`]: reads off a journal that grows which agent and model its session works with.
+//! [`SetupReader`]: reads the current agent and model of a session from its growing journal.
 use crate::setup::Home;
 use haft_core::{Fact, SessionId, SessionSetup, line};
 use std::{
@@ -6,7 +6,7 @@ use std::{
     io::{self, BufRead, BufReader, Seek, SeekFrom},
 };
 
-/// How far a journal was read, and what it said until there.
+/// The position up to which a journal was read, and the setup found so far.
 #[derive(Clone, Debug, Default)]
 pub struct SetupReader {
     read: u64,
@@ -14,8 +14,8 @@ pub struct SetupReader {
 }
 
 impl SetupReader {
-    /// Reads what was added to the journal of `session` since the last time, and returns the setup that was chosen last; `None`
-    /// while it is the one that the session began with. If the journal cannot be read, nothing was added.
+    /// Reads the entries added to the journal of `session` since the last call, and returns the setup that was chosen
+    /// last; `None` while it is the one that the session began with. A journal that cannot be read counts as unchanged.
     pub fn read(&mut self, home: &Home, session: &SessionId) -> Option<&SessionSetup> {
         if let Ok(mut journal) = File::open(home.journal(session)) {
             // The last line may be incomplete so far.

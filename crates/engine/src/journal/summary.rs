@@ -1,5 +1,5 @@
-//! [`Summary`]: one line of a list of sessions, read off the beginning and the end of a journal: what is between may be
-//! long.
+//! [`Summary`]: one line of a list of sessions, read from the beginning and the end of a journal, because the middle
+//! may be long.
 use super::JournalError;
 use haft_core::{
     Entry, Fact, Forked, SessionId, SessionOpened, event::JOURNAL_VERSION, line::is_one_of, text_of,
@@ -17,15 +17,15 @@ pub struct Summary {
     pub id: SessionId,
     /// When it was opened, in milliseconds since 1970-01-01 UTC.
     pub opened_at: u64,
-    /// When something happened last.
+    /// When the last entry was recorded.
     pub last_at: u64,
     /// The folder that it works in.
     pub workspace: PathBuf,
     /// The model it began with.
     pub model: String,
-    /// What people call it.
+    /// The name that the user gave it.
     pub name: Option<String>,
-    /// What people call it, otherwise the beginning of the first prompt.
+    /// Its name, otherwise the beginning of the first prompt.
     pub title: String,
     /// How many entries it has.
     pub entries: usize,
@@ -67,7 +67,7 @@ impl Summary {
         let title = first_prompt(&mut reader);
         let title = title.trim_start().lines().next().unwrap_or_default().chars().take(60).collect();
         let last = last_entry(&mut reader.into_inner()).ok()??;
-        // Places are given away once and in order, so the last one tells how many there are.
+        // Entries are numbered in order without gaps, so the last number gives their count.
         let entries = usize::try_from(last.seq.0 + 1).unwrap_or(usize::MAX);
         let last_at = last.at.max(opened_at);
         Some(Self {
@@ -85,7 +85,7 @@ impl Summary {
         })
     }
 
-    /// When something happened last, in UTC as RFC 3339 writes it.
+    /// The time of the last entry, in UTC in the format of RFC 3339.
     pub fn updated(&self) -> String {
         let at = jiff::Timestamp::from_millisecond(i64::try_from(self.last_at).unwrap_or_default());
         at.unwrap_or_default().to_string()
@@ -100,7 +100,7 @@ pub(crate) fn first_fact(journal: &mut impl BufRead) -> Option<(u64, SessionOpen
     entry.opened().map(|opened| (entry.at, opened.clone()))
 }
 
-/// Lines are only parsed where they begin like a prompt: most are something else, and many are long.
+/// Parses only lines that begin like a prompt: most lines are other entries, and many are long.
 fn first_prompt(journal: &mut impl BufRead) -> String {
     let mut line = Vec::new();
     while let Ok(1..) = journal.read_until(b'\n', &mut line) {
@@ -119,7 +119,7 @@ const PROMPTED_TYPE: &[u8] = br#""type":"prompted""#;
 /// Bytes read first from the end of a file; then twice as much, and so on.
 const TAIL_BYTES: u64 = 8 << 10;
 
-/// The last whole line that can be read, looked for from the end.
+/// The last complete and valid line, searched from the end.
 pub(crate) fn last_entry(journal: &mut (impl Read + Seek)) -> io::Result<Option<Entry>> {
     let end = journal.seek(SeekFrom::End(0))?;
     let mut length = TAIL_BYTES.min(end);
@@ -128,7 +128,7 @@ pub(crate) fn last_entry(journal: &mut (impl Read + Seek)) -> io::Result<Option<
         journal.seek(SeekFrom::Start(end - length))?;
         journal.read_exact(&mut tail)?;
         let is_all = length == end;
-        // Unless the tail begins with the file, its first piece is the end of a line.
+        // Unless the tail is the whole file, its first piece is the end of a line.
         let lines = tail.split_inclusive(|byte| *byte == b'\n').skip(usize::from(!is_all));
         let whole: Vec<&[u8]> = lines.filter(|line| line.ends_with(b"\n")).collect();
         let last = whole.iter().rev().find_map(|line| serde_json::from_slice(line).ok());

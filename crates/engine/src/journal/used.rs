@@ -1,4 +1,5 @@
-//! [`Used`]: what each request of each session used, read off the journals: of all other lines only the first bytes.
+//! [`Used`]: the usage of each request of a session, read from the journals. Of other lines, only the first bytes are
+//! read.
 use super::summary::first_fact;
 use crate::setup::Home;
 use haft_core::{Fact, Seq, SessionId, SessionOpened, Usage, line};
@@ -12,29 +13,29 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// What the requests of a session took.
+/// The usage of the requests of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Used {
-    /// Which.
+    /// The session.
     pub session: SessionId,
-    /// The folder that a person asked for its work in: jobs and their subagents work in a copy of it.
+    /// The folder in which the user requested the work: jobs and their subagents work in a copy of it.
     pub asked_in: PathBuf,
     /// Requests to models, including abandoned ones and those for summaries.
     pub requests: Vec<UsedRequest>,
 }
 
-/// What a request took.
+/// The usage of one request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsedRequest {
     /// When, in milliseconds since 1970-01-01 UTC.
     pub at: u64,
-    /// The model that was asked: that of the session, or one that took over.
+    /// The model that was asked: the model of the session, or one that took over.
     pub model: Arc<str>,
     /// Tokens of the request.
     pub usage: Usage,
 }
 
-/// A line that tells what a request took. Whatever else is in it is passed over.
+/// The usage in a line. Other fields are skipped.
 #[derive(Deserialize)]
 struct Counted {
     seq: Seq,
@@ -43,10 +44,10 @@ struct Counted {
     usage: Usage,
 }
 
-/// The facts that have a usage of their own; the one at the end of a turn is the sum of those.
+/// The facts with the usage of a request. The usage at the end of a turn is the sum of these.
 const USAGE_TYPES: [&[u8]; 3] = [br#""type":"replied""#, br#""type":"retried""#, br#""type":"compacted""#];
 
-/// The facts that say which model is asked from there on; two of them under their earlier names, too.
+/// The facts that change the model of later requests; two of them also under their earlier names.
 const MODEL_TYPES: [&[u8]; 7] = [
     br#""type":"setup_changed""#,
     br#""type":"model_changed""#,
@@ -58,14 +59,14 @@ const MODEL_TYPES: [&[u8]; 7] = [
 ];
 
 impl Home {
-    /// What all sessions used since `since`, in milliseconds since 1970-01-01 UTC. What a fork took over counts where it
-    /// was used. A journal to which nothing was added since is not opened.
+    /// The usage of all sessions since `since`, in milliseconds since 1970-01-01 UTC. Entries that a fork copied count
+    /// for the original session. Journals that have not grown since then are not opened.
     pub fn used(&self, since: u64) -> Vec<Used> {
         let from = SystemTime::UNIX_EPOCH + Duration::from_millis(since);
         let used = |name: String| {
             let session = SessionId(name);
             let changed = fs::metadata(self.journal(&session)).and_then(|known| known.modified());
-            // If the time of its last change is unknown, it is read.
+            // A journal whose time of last change is unknown is read.
             if changed.is_ok_and(|changed| changed < from) {
                 return None;
             }
@@ -88,7 +89,7 @@ impl Home {
         all
     }
 
-    /// What this session used, with the folder that it works in.
+    /// The usage of this session, with the folder that it works in.
     fn used_by(&self, session: SessionId, since: u64) -> Option<(PathBuf, Used)> {
         let mut journal = BufReader::with_capacity(1 << 16, File::open(self.journal(&session)).ok()?);
         let (_, opened) = first_fact(&mut journal)?;
@@ -113,8 +114,8 @@ impl Home {
     }
 }
 
-/// The model that is asked from there on: one that took over or is waited for, or that of the session, `own`, with which a turn
-/// begins.
+/// The model of later requests: a model that took over or is awaited, or the session's model `own`, with which each
+/// turn begins.
 fn asked_after(line: &[u8], own: &mut Arc<str>) -> Arc<str> {
     match line::entry(line).ok().map(|entry| entry.fact) {
         Some(Fact::ModelSwitched { to: model, .. } | Fact::ModelAwaited { model, .. }) => model.into(),

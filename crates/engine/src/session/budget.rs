@@ -5,11 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a turn has spent, and what is promised to requests under way.
+/// The spending of a turn, and the amounts reserved for running requests.
 #[derive(Debug, Default)]
 pub(crate) struct TurnBudget {
     state: Mutex<State>,
-    /// The budget that this one is a part of, and its own limits: spending counts in both.
+    /// The budget that this one is a part of, and the limits of that budget: spending counts in both.
     whole: Option<(Arc<TurnBudget>, Budget)>,
 }
 
@@ -28,7 +28,7 @@ impl Default for State {
 }
 
 impl State {
-    /// What is spent or reserved.
+    /// The amounts that are spent or reserved.
     fn gone(&self) -> Spending {
         let mut gone = self.spent;
         gone += self.promised;
@@ -38,18 +38,19 @@ impl State {
 }
 
 impl TurnBudget {
-    /// A budget of its own that is a part of `whole`, which has these limits.
+    /// Creates a budget that is a part of `whole`, which has these limits.
     pub(crate) fn part_of(whole: Arc<Self>, limits: Budget) -> Self {
         Self { whole: Some((whole, limits)), ..Self::default() }
     }
 
-    /// A turn begins, or continues after `spent`.
+    /// Opens the budget for a turn that begins, or continues after spending `spent`.
     pub(crate) fn open(&self, spent: Spending) {
         let mut state = self.lock();
         (state.spent, state.since) = (spent, Instant::now());
     }
 
-    /// Sets aside what a request may cost: `prompt` tokens, and a reply of `wanted` tokens or what is left for it.
+    /// Reserves the maximum cost of a request: `prompt` tokens, and a reply of `wanted` tokens or fewer if less is
+    /// left.
     pub(crate) fn reserve(
         self: &Arc<Self>,
         limits: &Budget,
@@ -59,7 +60,7 @@ impl TurnBudget {
     ) -> Result<Reserved, Reached> {
         let whole = match &self.whole {
             Some((whole, all)) => {
-                // No more than the part has, so that other parts have theirs.
+                // At most what this part has, so that the other parts keep theirs.
                 let wanted = limits.reply(&self.lock().gone(), price.as_ref(), prompt, wanted)?;
                 Some(Box::new(whole.reserve(all, price, prompt, wanted)?))
             }
@@ -79,13 +80,13 @@ impl TurnBudget {
         self.lock().spent
     }
 
-    /// How long the turn may still take; `None` for as long as it likes.
+    /// The remaining time of the turn; `None` if it is not limited.
     pub(crate) fn time_left(&self, limits: &Budget) -> Option<Duration> {
         let limit = Duration::from_secs(limits.seconds?);
         Some(limit.saturating_sub(self.lock().since.elapsed()))
     }
 
-    /// The fact to record where the time is over.
+    /// The fact to record, if the time is up.
     pub(crate) fn out_of_time(&self, limits: &Budget) -> Option<Fact> {
         let over = self.time_left(limits).filter(Duration::is_zero);
         let limit = limits.seconds.unwrap_or_default() as f64;
@@ -98,7 +99,7 @@ impl TurnBudget {
     }
 }
 
-/// The fact of it.
+/// The fact that records a reached limit.
 pub(crate) fn reached(Reached { what, spent, limit }: Reached) -> Fact {
     Fact::BudgetReached { what, spent, limit }
 }
@@ -114,7 +115,7 @@ pub(crate) fn spending(price: Option<Price>, usage: Usage) -> Spending {
     }
 }
 
-/// What is set aside for one request. Given back when it is dropped, less what was spent.
+/// The amount reserved for one request. Dropping it releases what was not spent.
 pub(crate) struct Reserved {
     budget: Arc<TurnBudget>,
     price: Option<Price>,
@@ -127,7 +128,7 @@ pub(crate) struct Reserved {
 }
 
 impl Reserved {
-    /// The request has cost this; where the server did not count, about `written` tokens beside the prompt.
+    /// Records the cost of the request; if the server did not count, about `written` tokens in addition to the prompt.
     pub(crate) fn spend(mut self, usage: Usage, written: u64) {
         if let Some(whole) = self.whole.take() {
             whole.spend(usage, written);
@@ -143,8 +144,8 @@ impl Reserved {
 }
 
 impl Reserved {
-    /// A request came to nothing and cost this all the same: what the server counted, with `written` tokens of the reply
-    /// at least; where it did not count, by estimate. What was set aside stays there.
+    /// Records the cost of a failed request: the server's count, with at least `written` tokens of the reply, or an
+    /// estimate if it did not count. The reservation remains. Returns the usage.
     pub(crate) fn lose(&self, counted: Usage, written: u64) -> Usage {
         let guess = Usage { input: self.prompt, ..Usage::default() };
         let usage = if counted.total() > 0 { counted } else { guess };

@@ -1,4 +1,4 @@
-//! [`SessionContext`]: what a session works with; and [`Log`]: what it has recorded.
+//! [`SessionContext`]: the parts that a session works with. [`Log`]: its transcript and its journal.
 use super::{budget::TurnBudget, queue::PromptQueue, shared::Shared, tool_set::LiveToolSet};
 use crate::{
     journal::{Journal, JournalError},
@@ -15,18 +15,18 @@ use std::{
 
 /// The parts that a session works with. They stay the same while the session runs.
 pub(crate) struct SessionContext {
-    /// What its calls share.
+    /// The parts that its calls share.
     pub(crate) calls: CallScope,
-    /// When a turn ends that does not end by itself.
+    /// Limits at which a turn ends.
     pub(crate) limits: Limits,
     /// The model of the agent, which each turn begins with.
     pub(crate) model: Model,
-    /// Models that cannot answer until a person does something about it, while the session is open.
+    /// Models that cannot answer until the user resolves a fault, for as long as the session is open.
     pub(crate) lasting_faults: Mutex<HashMap<String, (ModelFault, String)>>,
     pub(crate) toolbox: LiveToolSet,
     pub(crate) queue: PromptQueue,
     pub(crate) shared: Arc<Shared>,
-    /// What this turn has spent, shared with the sessions below.
+    /// The budget of this turn, shared with child sessions.
     pub(crate) budget: Arc<TurnBudget>,
     /// Whether a turn of this session opens the budget.
     pub(crate) owns_budget: bool,
@@ -41,12 +41,12 @@ impl SessionContext {
         took_over.and_then(|(spec, _)| self.model_named(spec)).unwrap_or(&self.model)
     }
 
-    /// The model of the agent, and those that take over.
+    /// The model of the agent, and its fallbacks.
     pub(crate) fn models(&self) -> impl Iterator<Item = &Model> {
         iter::once(&self.model).chain(&self.model.fallbacks)
     }
 
-    /// The model that is written like this.
+    /// The model with this `PROVIDER/MODEL`.
     pub(crate) fn model_named(&self, spec: &str) -> Option<&Model> {
         self.models().find(|model| model.spec == spec)
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Why a session cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The list of agents does not have it.
+    /// No agent has this name.
     #[error("there is no agent `{name}`; there are {known}")]
     NoSuchAgent {
         /// The name that was asked for.
@@ -19,13 +19,13 @@ pub enum EngineError {
     NoModel {
         /// The agent that was asked for.
         agent: String,
-        /// In the words of who tried.
+        /// The reason, as a text.
         why: String,
     },
     /// The home is in the workspace: the session's journal would be staged with it.
     #[error("the sessions directory `{home}` is inside the workspace `{workspace}`")]
     HomeInWorkspace {
-        /// Where sessions would be.
+        /// The folder of the sessions.
         home: PathBuf,
         /// The workspace.
         workspace: PathBuf,
@@ -36,7 +36,7 @@ pub enum EngineError {
     /// [`Engine::shut_down`](crate::Engine::shut_down) was called: it opens no more sessions.
     #[error("no session can be opened: the engine was shut down")]
     ShutDown,
-    /// There is nothing to join.
+    /// No process has the session open, so it cannot be joined.
     #[error("the session `{0}` is not open in any process")]
     NotOpen(SessionId),
     /// The process that has it open accepts no clients.
@@ -44,15 +44,15 @@ pub enum EngineError {
     NotJoined {
         /// Which.
         id: SessionId,
-        /// In the words of that process, or of the system.
+        /// The error message of that process, or of the system.
         why: String,
     },
-    /// The machine that has it cannot be reached, or lets no client in.
+    /// The machine that has it cannot be reached, or rejects clients.
     #[error("cannot attach to the session `{id}`: {why}")]
     NotAttached {
         /// Which.
         id: SessionId,
-        /// In the words of that machine, or of the system.
+        /// The error message of that machine, or of the system.
         why: String,
     },
     /// The journal cannot be used.

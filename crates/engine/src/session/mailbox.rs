@@ -1,36 +1,37 @@
-//! [`SessionMessage`]: what reaches a session's task. [`CommandTicket`]: reports the progress of a command to its sender.
+//! [`SessionMessage`]: a message to a session's task. [`CommandTicket`]: reports the progress of a command to its
+//! sender.
 //!
-//! The session's task holds the ticket of each command until the command is done: the range of journal entries that it
-//! produced. A ticket that is dropped before says that the session ends without it.
+//! The session's task holds the ticket of each command until the command is done, and reports the range of journal
+//! entries that the command produced. If a ticket is dropped before, the session ends without the command.
 use crate::journal::Journal;
 use haft_core::{Command, Fact, Seq};
 use tokio::sync::mpsc;
 
-/// Why an answer is not taken.
+/// The error for an answer that no call waits for.
 const NOT_ASKED: &str =
     "the call waits for no answer: another one came before, or it has not asked again since a restart";
 
-/// Names a command to its sender.
+/// ID of a command, for its sender.
 pub(crate) type CommandId = u64;
 
-/// How far a command is.
+/// The progress of a command.
 #[derive(Debug)]
 pub(crate) enum CommandStatus {
-    /// It is carried out. Sent before the first entry of the command is recorded.
+    /// The command is being carried out. Sent before its first entry is recorded.
     Begun {
-        /// The place of that entry.
+        /// The number of that entry.
         from: Seq,
     },
-    /// It waits for the next round of a turn, and is in the journal.
+    /// The command waits in the journal for the next round of a turn.
     Queued,
     /// The command is done. Sent after its last entry is recorded.
     Done {
-        /// The place behind that entry.
+        /// The number after that entry.
         to: Seq,
     },
-    /// It is not carried out.
+    /// The command is refused.
     Refused {
-        /// Why, as a sentence for people.
+        /// Why, as a sentence for the user.
         why: String,
     },
 }
@@ -42,17 +43,17 @@ pub(crate) type CommandStatuses = mpsc::UnboundedReceiver<(CommandId, CommandSta
 #[derive(Debug)]
 pub(crate) struct CommandTicket {
     sender: Option<(CommandId, mpsc::UnboundedSender<(CommandId, CommandStatus)>)>,
-    /// Whether the command is not begun once its sender is gone.
+    /// Whether the command is withdrawn if its sender disconnects before it begins.
     is_bound: bool,
 }
 
 impl CommandTicket {
-    /// For a command whose sender wants no reports.
+    /// Creates a ticket for a command whose sender wants no reports.
     pub(crate) fn none() -> Self {
         Self { sender: None, is_bound: false }
     }
 
-    /// The progress of the command `id` is sent to `to`.
+    /// Creates a ticket that sends the progress of the command `id` to `to`.
     pub(crate) fn of(id: CommandId, to: mpsc::UnboundedSender<(CommandId, CommandStatus)>) -> Self {
         Self { sender: Some((id, to)), is_bound: false }
     }
@@ -62,7 +63,7 @@ impl CommandTicket {
         Self { is_bound: true, ..self }
     }
 
-    /// Whether the command is not to begin: its sender is gone.
+    /// Whether the command was withdrawn, because its sender disconnected.
     pub(crate) fn is_withdrawn(&self) -> bool {
         self.is_bound && self.sender.as_ref().is_some_and(|(_, to)| to.is_closed())
     }
@@ -82,7 +83,7 @@ impl CommandTicket {
         self.tell(CommandStatus::Begun { from });
     }
 
-    /// The command waits, and a crash does not lose it.
+    /// Reports that the command waits in the journal, where a crash does not lose it.
     pub(crate) fn queued(&self) {
         self.tell(CommandStatus::Queued);
     }
@@ -92,7 +93,7 @@ impl CommandTicket {
         self.tell(CommandStatus::Done { to: journal.end() });
     }
 
-    /// The command answers a call, which waited for that or not.
+    /// Reports the result of a command that answers a call: done if the call waited for it, otherwise refused.
     pub(crate) fn answered(self, has_waited: bool, journal: &Journal) {
         match has_waited {
             true => self.done(journal),
@@ -100,7 +101,7 @@ impl CommandTicket {
         }
     }
 
-    /// The command is not carried out.
+    /// Reports that the command is refused.
     pub(crate) fn refuse(self, why: String) {
         self.tell(CommandStatus::Refused { why });
     }
@@ -112,10 +113,10 @@ impl CommandTicket {
     }
 }
 
-/// What reaches the session's task.
+/// A message to the session's task.
 pub(crate) enum SessionMessage {
     Command(Command, CommandTicket),
-    /// That a job ended.
+    /// The start or the end of a background task.
     Job(Fact),
     /// Forgets what was called in this turn; with `read`, also which files the model has read.
     Forget {

@@ -1,15 +1,15 @@
-//! [`RequestPrefix`]: what every request of a session begins with.
+//! [`RequestPrefix`]: the constant beginning of every request of a session.
 use crate::setup::{Agent, Setup, knowledge};
 use haft_core::{Registry, ToolSpec, tokens};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The part of every request that does not change while the tools stay the same, made once: what is the same byte for
-/// byte is read from the vendor's cache.
+/// The beginning of every request. It is built once for each set of tools, because the vendor's prompt cache requires
+/// the same bytes.
 pub(crate) struct RequestPrefix {
     pub(crate) system: String,
     pub(crate) tools: Arc<[ToolSpec]>,
-    /// About how many tokens both take.
+    /// Estimated tokens of both.
     pub(crate) tokens: u64,
 }
 
@@ -27,19 +27,19 @@ impl RequestPrefix {
     }
 }
 
-/// About how many tokens the parts of it take.
+/// Estimated tokens of the parts of a request's beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PrefixSize {
     /// The agent's own prompt, with skills and lists of tools in it.
     pub system: u64,
-    /// What people wrote down for agents.
+    /// The user's notes for agents.
     pub notes: u64,
     /// The definitions of tools.
     pub tools: u64,
 }
 
 impl PrefixSize {
-    /// For the agent of this name, without the tools of other sources; `None` if there is no such agent.
+    /// Returns the sizes for the agent of this name, without the tools of sources; `None` if there is no such agent.
     pub fn of(setup: &Setup, agent: &str) -> Option<Self> {
         let agent = setup.agents.iter().find(|known| known.name == agent)?;
         let own = agent.tools.as_ref().map(|names| setup.tools.only(names));

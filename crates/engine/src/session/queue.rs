@@ -6,18 +6,18 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-/// What waits for the next round or turn of a session. All clones are one.
+/// Facts that wait for the next round or turn of a session. Clones share the same queue.
 #[derive(Clone, Default)]
 pub(crate) struct PromptQueue(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Queued>,
-    /// Commands that joined the turn that runs.
+    /// Commands that joined the running turn.
     joined: Vec<CommandTicket>,
 }
 
-/// A fact that opens a turn, or joins the one that runs.
+/// A fact that opens a turn, or joins the running one.
 pub(crate) struct Queued {
     pub(crate) fact: Fact,
     pub(crate) ticket: CommandTicket,
@@ -40,14 +40,14 @@ impl PromptQueue {
         self.pop_if(|_| true)
     }
 
-    /// The next one, if it is `wanted`; otherwise it stays.
+    /// Removes and returns the next fact, if it is `wanted`.
     pub(crate) fn pop_if(&self, wanted: impl FnOnce(&Fact) -> bool) -> Option<Queued> {
         let mut state = self.lock();
         let is_wanted = state.waiting.front().is_some_and(|queued| wanted(&queued.fact));
         if is_wanted { state.waiting.pop_front() } else { None }
     }
 
-    /// Takes out the prompt that came last.
+    /// Removes and returns the last prompt.
     pub(crate) fn withdraw(&self) -> Option<Queued> {
         let mut state = self.lock();
         let is_prompt = |queued: &Queued| matches!(queued.fact, Fact::Prompted { .. });
@@ -55,19 +55,19 @@ impl PromptQueue {
         state.waiting.remove(place)
     }
 
-    /// How many prompts wait.
+    /// Number of waiting prompts.
     pub(crate) fn prompts(&self) -> usize {
         self.lock().waiting.iter().filter(|queued| matches!(queued.fact, Fact::Prompted { .. })).count()
     }
 
-    /// The command of `ticket` is done when the turn that runs has ended.
+    /// Adds the command of `ticket` to the running turn: the command is done when the turn ends.
     pub(crate) fn join(&self, ticket: CommandTicket) {
         if ticket.is_wanted() {
             self.lock().joined.push(ticket);
         }
     }
 
-    /// The commands that joined the turn, which has ended.
+    /// Removes and returns the commands that joined the turn, which has ended.
     pub(crate) fn take_joined(&self) -> Vec<CommandTicket> {
         std::mem::take(&mut self.lock().joined)
     }

@@ -1,4 +1,4 @@
-//! [`SessionRegistry`]: the open sessions of an engine, so that other code than their openers can watch and steer them.
+//! [`SessionRegistry`]: the open sessions of an engine, so that code other than their opener can follow and steer them.
 use super::{Session, mailbox::SessionMessage, remote::Remote, responder::Answering};
 use crate::journal::WeakJournal;
 use haft_call::{BackgroundCommands, Permission};
@@ -6,14 +6,15 @@ use haft_core::{SessionId, Stage};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use tokio::sync::{mpsc::WeakUnboundedSender, watch};
 
-/// An entry keeps no session open: it makes handles only while other code holds one, or the last turn runs.
+/// The open sessions. An entry does not keep its session open: handles can be created only while another handle exists
+/// or the last turn runs.
 #[derive(Default)]
 pub(crate) struct SessionRegistry(Mutex<Vec<OpenSession>>);
 
 struct OpenSession {
     id: SessionId,
     /// Valid until the session's task has ended or, if another process has the session open, until its last handle is
-    /// gone.
+    /// dropped.
     mailbox: WeakUnboundedSender<SessionMessage>,
     handles: watch::Sender<()>,
     /// Whether the task only closes the session.

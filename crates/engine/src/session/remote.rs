@@ -4,7 +4,7 @@ use super::Session;
 /// The machine that has a session open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remote {
-    /// The address of the session, for people.
+    /// The address of the session, for users.
     pub address: String,
     /// Whether no turn ran when the session was reached.
     pub is_at_rest: bool,

@@ -1,4 +1,4 @@
-//! [`Responder`]: the program's answers in place of a person. [`Approval`]: what a call asks.
+//! [`Responder`]: answers calls on behalf of the program, in place of the user. [`Approval`]: the request of a call.
 use super::tool_call_in;
 use crate::journal::Journal;
 use futures::StreamExt;
@@ -14,25 +14,25 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// What a call wants to do, to be allowed or refused.
+/// The request of a call for approval.
 #[derive(Clone, Debug)]
 pub struct Approval {
     /// The call as it runs; `None` if only its session has it.
     pub call: Option<ToolCall>,
-    /// Names the call in [`Command::Answer`].
+    /// ID of the call in [`Command::Answer`].
     pub id: CallId,
-    /// Why it is asked.
+    /// Why the call needs an approval.
     pub reason: String,
-    /// What an answer holds for.
+    /// The effects that the answer applies to.
     pub effects: Vec<Effect>,
-    /// What the call would do to files; it has run in a private view already.
+    /// The call's changes of files; it has already run in a private view.
     pub changes: Vec<Change>,
-    /// What it would also change below folders that Git ignores; an undo does not take that back.
+    /// Its additional changes below folders that Git ignores, which cannot be undone.
     pub bulk: Vec<BulkFolder>,
 }
 
 impl Approval {
-    /// Returns what `fact` asks in the session of `journal`, where it asks for an approval.
+    /// Returns the request in `fact`, if it asks for an approval.
     fn of(journal: &Journal, fact: &Fact) -> Option<Self> {
         let Fact::ApprovalAsked { call: id, reason, effects, changes, bulk, runs, .. } = fact else {
             return None;
@@ -53,7 +53,7 @@ impl Approval {
 type Approve = dyn Fn(&Approval) -> Answer + Send + Sync;
 type Reply = dyn Fn(&Question) -> Option<String> + Send + Sync;
 
-/// Answers what calls ask, in place of a person. See [`Session::answered_by`].
+/// Answers questions of calls in place of the user. See [`Session::answered_by`].
 #[derive(Clone, Default)]
 pub struct Responder {
     /// Answers calls that need an approval.
@@ -63,8 +63,8 @@ pub struct Responder {
 }
 
 impl Responder {
-    /// The answer to what `fact` asks, if it asks something that this responder answers. If the function panics, the
-    /// answer is the one that is given where there is no person.
+    /// The answer to the question in `fact`, if this responder answers such questions. If its function panics, the
+    /// answer is [`Self::refusal`].
     pub(crate) fn answer(&self, journal: &Journal, fact: &Fact) -> Option<Command> {
         match fact {
             Fact::ApprovalAsked { call, .. } => {
@@ -80,7 +80,7 @@ impl Responder {
         }
     }
 
-    /// Whether this responder answers what `fact` asks.
+    /// Whether this responder answers the question in `fact`.
     pub(crate) fn answers(&self, fact: &Fact) -> bool {
         match fact {
             Fact::ApprovalAsked { .. } => self.approve.is_some(),
@@ -95,7 +95,7 @@ fn guarded<T>(function: impl FnOnce() -> T) -> Option<T> {
     called.map_err(|panic| tracing::error!("an answering function panicked: {}", last_words(&*panic))).ok()
 }
 
-/// The answer that there is no person, to what `fact` asks.
+/// The answer to the question in `fact` if no user can be asked.
 pub(crate) fn refusal(fact: &Fact) -> Option<Command> {
     match fact {
         Fact::ApprovalAsked { call, .. } => Some(Command::answer(call.clone(), Answer::Unanswered)),
@@ -104,7 +104,7 @@ pub(crate) fn refusal(fact: &Fact) -> Option<Command> {
     }
 }
 
-/// What is asked in `entries` and was not answered before the end of the turn, oldest first.
+/// The questions in `entries` that were not answered before the end of the turn, oldest first.
 pub(crate) fn open_questions(entries: &[Arc<Entry>]) -> Vec<Arc<Entry>> {
     let is_of_turn = |entry: &&Arc<Entry>| !matches!(entry.fact, Fact::TurnEnded { .. });
     let (mut open, mut closed) = (Vec::new(), Vec::new());
@@ -125,16 +125,17 @@ pub(crate) fn open_questions(entries: &[Arc<Entry>]) -> Vec<Arc<Entry>> {
     open
 }
 
-/// The responder of a session, if it has one, and the place of the first entry that it answers.
+/// The responder of a session, if it has one, and the number of the first entry that it answers.
 pub(crate) type AnsweredBy = Option<(Responder, Seq)>;
 
-/// What answers the questions of a session's calls. All handles of the session share it.
+/// Answers the questions of a session's calls. All handles of the session share it.
 pub(crate) struct Answering {
-    /// The program, by a function.
+    /// The program's responder.
     pub(crate) by: watch::Sender<AnsweredBy>,
-    /// Turns that code reads as streams: it may answer.
+    /// Number of turns that code reads as streams and may answer.
     readers: watch::Sender<usize>,
-    /// What code may answer from: handles of turns that are not awaited, and streams of the session's events.
+    /// Counts the listeners that may answer: handles of turns that are not awaited, and streams of the session's
+    /// events.
     listeners: watch::Sender<()>,
 }
 
@@ -147,12 +148,12 @@ impl Answering {
         }
     }
 
-    /// Counts as one that may answer until it is dropped.
+    /// Returns a listener, which counts as able to answer until it is dropped.
     pub(crate) fn listen(&self) -> Listener {
         Listener(self.listeners.subscribe())
     }
 
-    /// Waits until the program has said what it answers, and no other code of it can.
+    /// Waits until the program has set a responder and no other code of it can answer.
     async fn is_left_alone(&self) {
         let mut by = self.by.subscribe();
         if by.wait_for(Option::is_some).await.is_ok() {
@@ -160,13 +161,13 @@ impl Answering {
         }
     }
 
-    /// How many turns are read.
+    /// Number of turns that are read as streams.
     pub(crate) fn readers(&self) -> watch::Receiver<usize> {
         self.readers.subscribe()
     }
 }
 
-/// What code may answer from.
+/// A listener that may answer questions.
 pub(crate) struct Listener(#[expect(dead_code, reason = "it is counted")] watch::Receiver<()>);
 
 /// A turn that code reads as a stream, for as long as it does.
@@ -185,9 +186,9 @@ impl Drop for Reader {
     }
 }
 
-/// Answers what the calls of a session ask, whichever command or event opened their turn. What the program does not answer is
-/// refused while no handle of the session is left, and, if [`Session::answered_by`] was called, while no code listens: no
-/// code is left that could answer. `handles` counts the handles.
+/// Answers the questions of a session's calls, whichever command or event opened their turn. Questions that the
+/// responder does not answer are refused if no code can answer them: while no handle of the session is left, and, if
+/// [`Session::answered_by`] was called, while there is no listener. `handles` counts the handles.
 pub(crate) async fn answer_all(
     journal: &Journal,
     interactions: &Interactions,
@@ -228,7 +229,7 @@ async fn refuse_unheard(
     }
 }
 
-/// Refuses what `asked` asks, unless the program answers it.
+/// Refuses the question in `asked`, unless the program answers it.
 fn refuse(asked: &Fact, interactions: &Interactions, answering: &Answering) {
     let responder = answering.by.borrow().as_ref().map(|(responder, _)| responder.clone());
     match refusal(asked).filter(|_| !responder.unwrap_or_default().answers(asked)) {

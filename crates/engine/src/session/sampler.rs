@@ -1,4 +1,4 @@
-//! [`SessionSampler`]: lets the model of a session answer its calls, within the budget of the turn.
+//! [`SessionSampler`]: asks the model of a session on behalf of its calls, within the budget of the turn.
 use super::budget::{Reserved, TurnBudget};
 use crate::setup::Model;
 use futures::{StreamExt, future::BoxFuture};
@@ -49,7 +49,7 @@ impl SessionSampler {
         Ok(Sampled { model: self.model.spec.clone(), text, usage, stop })
     }
 
-    /// Reads the reply to its end. Attempts that were given up on the way are `lost`.
+    /// Reads the reply to its end. Adds the usage of attempts that the provider gave up to `lost`.
     async fn read(
         &self,
         request: Request,
@@ -101,7 +101,7 @@ fn failed(error: ProviderError, usage: Usage) -> SamplingError {
     SamplingError::Failed { error, usage }
 }
 
-/// About how many tokens a reply has.
+/// Estimated tokens of a reply.
 fn written(parts: Vec<Part>) -> u64 {
     tokens::of_message(&Message::Assistant { parts })
 }

@@ -1,4 +1,4 @@
-//! [`Shared`]: what all sessions of an engine have in common.
+//! [`Shared`]: state that all sessions of an engine share.
 use super::{budget::TurnBudget, registry::SessionRegistry, tool_set::ToolSet};
 use crate::setup::{Agent, Setup};
 use haft_core::{Budget, Registry, SessionId};
@@ -8,15 +8,16 @@ use std::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// The parts of an engine, and what it has open.
+/// The parts of an engine, and its open sessions.
 pub(crate) struct Shared {
     pub(crate) setup: Setup,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
-    /// The budgets of the sessions that are open, for those below them.
+    /// The budgets of the open sessions, for their child sessions.
     budgets: Mutex<HashMap<SessionId, Weak<TurnBudget>>>,
     pub(crate) live: SessionRegistry,
-    /// What agents have without tools of sources, by their names and whether they may delegate: the same in all sessions.
+    /// The tool sets of agents without tools of sources, by the agent's name and whether it may delegate. Shared by all
+    /// sessions.
     kits: Mutex<HashMap<(String, bool), Arc<ToolSet>>>,
 }
 
@@ -34,7 +35,7 @@ impl Shared {
         }
     }
 
-    /// What `agent` has of `own`, which depends on whether it may delegate.
+    /// The tool set of `agent` among `own`, which depends on whether it may delegate.
     pub(crate) fn kit(&self, agent: &Agent, own: &Registry, may_delegate: bool) -> Arc<ToolSet> {
         let mut kits = self.kits.lock().expect("no code panics while it holds the kits");
         let made = || Arc::new(ToolSet::new(&self.setup, agent, own, &[]));
@@ -55,7 +56,7 @@ impl Shared {
         budget
     }
 
-    /// The budget of `parent` where there is one, otherwise one of its own; and whether it is its own.
+    /// Returns the budget of `parent`, or without a parent a budget of its own, and whether it is its own.
     pub(crate) fn budget(&self, id: &SessionId, parent: Option<&SessionId>) -> (Arc<TurnBudget>, bool) {
         let mut budgets = self.budgets.lock().expect("no code panics while it holds the budgets");
         budgets.retain(|_, budget| budget.strong_count() > 0);

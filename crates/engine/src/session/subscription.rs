@@ -1,4 +1,4 @@
-//! [`Subscription`]: reports what calls do to functions of the program.
+//! [`Subscription`]: reports activities of calls to functions of the program.
 use super::Session;
 use futures::StreamExt;
 use haft_core::{Activities, Activity, ActivityType};
@@ -12,7 +12,7 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// Ends it. Dropping it does the same.
+    /// Ends the subscription. Dropping it does the same.
     pub fn unsubscribe(self) {}
 }
 

@@ -1,22 +1,22 @@
-//! [`LiveToolSet`]: the tools of a session: those it opened with, and those of sources, which come and go.
+//! [`LiveToolSet`]: the tools of a session: those it opened with, and those of sources, which may change.
 use super::prefix::RequestPrefix;
 use crate::setup::{Agent, Setup};
 use futures::future::join_all;
 use haft_core::{Registry, SessionId};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// What a session can call and what models are shown of it, in step.
+/// The tools that a session can call, and their definitions for the model.
 pub(crate) struct ToolSet {
     pub(crate) tools: Registry,
     pub(crate) prefix: RequestPrefix,
 }
 
 impl ToolSet {
-    /// What `own` and `sources` have of the agent's tools.
+    /// Selects the agent's tools from `own` and `sources`.
     pub(crate) fn new(setup: &Setup, agent: &Agent, own: &Registry, sources: &[Arc<Registry>]) -> Self {
         let tools = sources.iter().fold(own.clone(), |tools, source| tools.joined(source));
         let tools = match &agent.tools {
-            // What ends its jobs can be called in its place, and so must be there.
+            // The tool that ends its jobs may be called in place of the model, so it must be included.
             Some(names) => {
                 let ending = tools.only(agent.done.as_slice()).offering::<&str>(&[]);
                 tools.only(names).joined(&ending)
@@ -27,7 +27,7 @@ impl ToolSet {
     }
 }
 
-/// The kit of the moment. It is made anew where a source says something new, and else stays the same.
+/// The current tool set. It is rebuilt when a source changes its tools.
 pub(crate) struct LiveToolSet {
     agent: Agent,
     own: Registry,
@@ -36,12 +36,12 @@ pub(crate) struct LiveToolSet {
 
 struct Current {
     kit: Arc<ToolSet>,
-    /// What the sources said last.
+    /// The last tools of the sources.
     sources: Vec<Arc<Registry>>,
 }
 
 impl LiveToolSet {
-    /// With `kit`, which is what `own` has of the agent's tools. Asks no source yet.
+    /// Creates a set with `kit`, the agent's tools among `own`. Does not ask sources.
     pub(crate) fn new(agent: Agent, own: Registry, kit: Arc<ToolSet>) -> Self {
         Self { agent, own, current: Mutex::new(Current { kit, sources: Vec::new() }) }
     }

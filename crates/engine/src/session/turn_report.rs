@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-/// What a command came to.
+/// The result of a command.
 #[derive(Clone, Debug, Default)]
 pub struct TurnReport {
     /// How the turn ended. `None` if the command opened no turn, or the session closed before the end.
@@ -21,33 +21,34 @@ pub struct TurnReport {
     /// Changes of the turn, one for each file, without files that ended as they began. For an undo or a redo, the
     /// changes that it made.
     pub changes: Vec<Change>,
-    /// Files that an undo or a redo left alone, since they were changed elsewhere meanwhile, or for the reason in `failed`.
+    /// Files that an undo or a redo left unchanged, because another program changed them meanwhile, or for the reason
+    /// in `failed`.
     pub conflicts: Vec<PathBuf>,
     /// Files in `conflicts` that an undo or a redo could not write or read, and why.
     pub failed: BTreeMap<PathBuf, String>,
-    /// Files that were changed elsewhere, and that hold both after an undo or a redo.
+    /// Files that another program changed, and into which an undo or a redo merged its changes.
     pub merged: Vec<PathBuf>,
     /// Files in `merged` that have conflict markers.
     pub marked: Vec<PathBuf>,
-    /// Calls that an undo went past and whose changes were not recorded, such as commands without a view: what they did
-    /// is still there.
+    /// Calls in the undone range whose changes were not recorded, such as commands without a view: their changes
+    /// remain.
     pub untracked: Vec<CallId>,
     /// Tokens that the turn took, with those of agents that it delegated to.
     pub usage: Usage,
     /// US dollars that the turn cost; `None` if a price is unknown.
     pub cost_usd: Option<f64>,
-    /// Claims of the last reply that the journal does not show, where the outcome is [`Outcome::Unproven`].
+    /// Claims of the last reply that the journal does not show, if the outcome is [`Outcome::Unproven`].
     pub unproven: Vec<String>,
-    /// What the last reply says where it had to match a schema, and does.
+    /// The value of the last reply, if it had to match a schema and does.
     pub answer: Option<Value>,
     /// Whether the last reply was cut off at the model's limit.
     pub is_cut_off: bool,
-    /// Why the turn did not end by itself, or the command was not carried out. `None` if all went well.
+    /// Why the turn did not end by itself, or the command was not carried out. `None` on success.
     pub error: Option<String>,
-    /// What a person can do about the error, if known.
+    /// What the user can do about the error, if known.
     pub hint: Option<String>,
-    /// Why the model could not be asked, where another one could have answered: a limit, a refused key, a fault of the
-    /// vendor. `None` if the request itself is at fault, and where the model could be asked.
+    /// Why the model could not be asked, if another model could have answered: a limit, a rejected key, a fault of the
+    /// vendor. `None` if the request itself is at fault, or the model answered.
     pub fault: Option<ModelFault>,
 }
 
@@ -59,7 +60,7 @@ pub struct CallReport {
 }
 
 impl CallReport {
-    /// The call's own name.
+    /// The call's ID.
     pub fn id(&self) -> &CallId {
         self.end().0
     }
@@ -77,8 +78,8 @@ impl CallReport {
         }
     }
 
-    /// Whether it began; `false` if its arguments were refused or a rule forbids it. A call that is asked about may have run
-    /// in a view of its own before, and where it was refused nothing of that was kept.
+    /// Whether it began; `false` if its arguments were refused or a rule forbids it. A call that needs an approval may
+    /// have run in a private view before; if it was denied, its changes were dropped.
     pub fn has_started(&self) -> bool {
         self.started.is_some()
     }
@@ -91,7 +92,7 @@ impl CallReport {
         }
     }
 
-    /// What the model was given.
+    /// The result that the model read.
     pub fn result(&self) -> &ToolResult {
         self.end().2
     }
@@ -104,23 +105,23 @@ impl CallReport {
     }
 }
 
-/// Why a turn gives no report that counts.
+/// Why a turn has no valid report.
 #[derive(Debug, thiserror::Error)]
 pub enum TurnError {
-    /// The command was not carried out to its end: the session closed or failed, or refused it.
+    /// The command was not completed: the session closed or failed, or refused it.
     #[error("the session did not finish the command: {why}")]
     Ended {
-        /// Why, as a sentence for people.
+        /// Why, as a sentence for the user.
         why: String,
-        /// What was seen until then.
+        /// The report up to that point.
         report: Box<TurnReport>,
     },
-    /// The model could not be asked; [`TurnReport::fault`] says whether it is worth to try again.
+    /// The model could not be asked; [`TurnReport::fault`] says whether a retry may succeed.
     #[error("the model could not be asked: {why}")]
     Failed {
-        /// In the words of the provider.
+        /// The provider's message.
         why: String,
-        /// What came before. [`haft_core::Command::Continue`] takes the turn up again.
+        /// The report up to that point. [`haft_core::Command::Continue`] resumes the turn.
         report: Box<TurnReport>,
     },
     /// The turn ended without the answer that was asked for.
@@ -128,13 +129,13 @@ pub enum TurnError {
     NoAnswer {
         /// What is wrong with the last reply, or why the turn ended before it.
         why: String,
-        /// What came of the turn.
+        /// The report of the turn.
         report: Box<TurnReport>,
     },
 }
 
 impl TurnError {
-    /// What came of the command all the same.
+    /// The report in spite of the error.
     pub fn report(&self) -> &TurnReport {
         match self {
             Self::Ended { report, .. } | Self::Failed { report, .. } | Self::NoAnswer { report, .. } => {
@@ -143,22 +144,22 @@ impl TurnError {
         }
     }
 
-    /// What a person can do about it, if known.
+    /// What the user can do about it, if known.
     pub fn hint(&self) -> Option<&str> {
         self.report().hint.as_deref()
     }
 }
 
 impl TurnReport {
-    /// What was recorded of one or more turns, such as those that this process did not ask for: what they used
-    /// together, and how the last one ended.
+    /// Returns the report of the recorded entries of one or more turns, for example turns that another process started:
+    /// their total usage, and the outcome of the last one.
     pub fn of<'a>(entries: impl IntoIterator<Item = &'a Arc<Entry>>) -> Self {
         let mut account = ReportBuilder::default();
         entries.into_iter().for_each(|entry| account.apply(entry));
         account.report(None)
     }
 
-    /// Whether the turn ended by itself, or what needs no turn was done.
+    /// Whether the turn ended by itself, or a command without a turn was carried out.
     pub fn is_finished(&self) -> bool {
         self.error.is_none()
     }
@@ -185,7 +186,7 @@ impl TurnReport {
     }
 }
 
-/// A report in the making.
+/// Builds a report from events.
 #[derive(Debug, Default)]
 pub(crate) struct ReportBuilder {
     report: TurnReport,
@@ -194,7 +195,7 @@ pub(crate) struct ReportBuilder {
     started: Vec<Arc<Entry>>,
     /// What is wrong with the last reply.
     claims: Vec<String>,
-    /// Whether something was recorded that opens or joins a turn.
+    /// Whether a fact was recorded that opens or joins a turn.
     is_open: bool,
     /// Whether a turn has ended.
     has_ended: bool,

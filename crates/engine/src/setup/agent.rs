@@ -1,48 +1,48 @@
-//! [`Agent`]: a prompt, a model and names of tools, as a Markdown file with a small header.
+//! [`Agent`]: a system prompt, a model and names of tools, parsed from a Markdown file with a header.
 use crate::setup::{BadHeader, with_header};
 use haft_core::{JobSpec, Limits, Mode, Part};
 use serde::Deserialize;
 
-/// An agent: its prompt, and what it may have. Never more than the engine's own settings allow.
+/// An agent: its system prompt and its settings, which never allow more than the engine's own.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Agent {
-    /// What `--agent` takes.
+    /// The name for `--agent`.
     pub name: String,
-    /// In one line, for lists and for agents that delegate to it.
+    /// A description in one line, for lists and for agents that delegate to it.
     pub description: String,
     /// The system prompt; in a file the text below the header.
     #[serde(skip)]
     pub system: String,
     /// Names of tools; `None` for all that are offered.
     pub tools: Option<Vec<String>>,
-    /// `PROVIDER/MODEL` in place of the one that is asked for otherwise.
+    /// The model as `PROVIDER/MODEL`; `None` for the engine's model.
     pub model: Option<String>,
-    /// Model calls per turn, if fewer than elsewhere.
+    /// Maximum model calls per turn, if lower than the engine's limit.
     pub max_rounds: Option<u32>,
-    /// What happens with effects that no rule settles, if stricter than elsewhere.
+    /// The mode for effects that no rule matches, if stricter than the engine's.
     pub permission: Option<Mode>,
-    /// A job of it works on a branch and in a work tree of its own, where there is a repository.
+    /// Whether its jobs work on a branch and in a work tree of their own, if there is a repository.
     pub work_tree: bool,
     /// A tool of which a job must have made a call that succeeded.
     pub done: Option<String>,
-    /// If the model did not make that call, it is made in its place.
+    /// Whether that call is made in place of the model, if the model did not make it.
     pub finish: bool,
     /// A tool of which one run must have shown a fault, and a run after the last change shows none.
     pub proof: Option<String>,
-    /// What its jobs are called, such as `build`; `None` for its own name.
+    /// The type of its jobs, such as `build`; `None` for the agent's name.
     pub job: Option<String>,
-    /// What a job begins with: a text with `{description}`.
+    /// The first prompt of its jobs: a text with `{description}`.
     pub prompt: Option<String>,
 }
 
-/// A file that is not an agent.
+/// The error for a file that is not a valid agent.
 #[derive(Debug, thiserror::Error)]
 pub enum BadAgent {
     /// The header is invalid.
     #[error(transparent)]
     Header(#[from] BadHeader),
-    /// Without a valid name it cannot be asked for.
+    /// The name is missing or invalid.
     #[error("its header needs a `name` of the characters `a-z`, `0-9`, `-` and `_`")]
     NoName,
 }
@@ -80,7 +80,7 @@ impl Agent {
         Ok(agent)
     }
 
-    /// The limits of a turn of this agent, never wider than `whole`.
+    /// The limits of a turn of this agent, never higher than `whole`.
     pub(crate) fn within(&self, whole: &Limits) -> Limits {
         let narrower = match (self.max_rounds.filter(|own| *own > 0), whole.max_rounds) {
             (Some(own), Some(all)) if all > 0 => Some(own.min(all)),
@@ -90,7 +90,7 @@ impl Agent {
         Limits { max_rounds: narrower, ..whole.clone() }
     }
 
-    /// What a job of this agent begins with.
+    /// The first prompt of a job of this agent.
     pub fn opening(&self, order: &JobSpec) -> Vec<Part> {
         let prompt = self.prompt.as_deref().unwrap_or("{description}");
         vec![Part::text(prompt.replace("{description}", &order.description))]

@@ -1,13 +1,13 @@
-//! [`commit_of`]: the commit that a workspace is at. It is read from the files of the repository without starting Git: a
-//! session begins in milliseconds.
+//! [`commit_of`]: reads the commit that is checked out in a workspace. Reads the files of the repository without
+//! starting Git, because a session must begin within milliseconds.
 use haft_process::read_regular;
 use std::path::{Path, PathBuf};
 
-/// A repository with more refs says nothing, in bytes.
+/// Maximum bytes of a file of refs that is read.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// The commit that is checked out in the repository around `workspace`, in hexadecimal. `None` without one, and where
-/// the repository keeps its refs in another way than in files.
+/// The commit that is checked out in the repository around `workspace`, in hexadecimal. `None` without a repository, or
+/// if it does not store its refs in files.
 pub(crate) fn commit_of(workspace: &Path) -> Option<String> {
     let folder = workspace.ancestors().find_map(|folder| git_folder(&folder.join(".git")))?;
     let common = text(&folder.join("commondir")).map_or_else(|| folder.clone(), |path| folder.join(path));
@@ -28,7 +28,7 @@ fn git_folder(place: &Path) -> Option<PathBuf> {
     Some(place.parent()?.join(named.strip_prefix("gitdir: ")?))
 }
 
-/// A name of a ref that leads nowhere else.
+/// Returns the name of a ref if it does not lead out of the folder.
 fn plain(name: &str) -> Option<&str> {
     Some(name).filter(|name| name.starts_with("refs/") && !name.contains(".."))
 }

@@ -1,18 +1,18 @@
 //! [`with_header`]: parses the header of a Markdown file: YAML between two lines `---`.
 use serde::de::DeserializeOwned;
 
-/// A file whose header cannot be used.
+/// The error for a file without a valid header.
 #[derive(Debug, thiserror::Error)]
 pub enum BadHeader {
     /// The file has no header.
     #[error("it does not begin with a header between two lines `---`")]
     Missing,
-    /// It is not what it should be.
+    /// The header is invalid.
     #[error("its header cannot be read: {0}")]
     Unreadable(#[from] serde_saphyr::Error),
 }
 
-/// What the header says, and the text below it.
+/// Returns the parsed header, and the text below it.
 pub fn with_header<T: DeserializeOwned>(text: &str) -> Result<(T, &str), BadHeader> {
     let (header, below) = parted(text).ok_or(BadHeader::Missing)?;
     Ok((serde_saphyr::from_str(header)?, below))

@@ -1,15 +1,17 @@
-//! [`Knowledge`]: what people wrote down for agents, as the end of the system prompt: notes, and the names of skills.
+//! [`Knowledge`]: notes and skills of the user for agents. The end of the system prompt has the notes and the names of
+//! the skills.
 use haft_core::{Registry, Skill, clip};
 use std::path::PathBuf;
 
-/// What people wrote down. The program that makes the engine reads it; it stays the same as long as the engine lives.
+/// Notes and skills for agents. The program that creates the engine reads them; they do not change while the engine
+/// exists.
 #[derive(Clone, Debug, Default)]
 pub struct Knowledge {
-    /// The widest first, the nearest to the workspace last.
+    /// The notes, from the most general to those nearest to the workspace.
     pub notes: Vec<Note>,
-    /// Told of to those who have the tool that gives their texts.
+    /// The skills, listed for agents that have `skill_tool`.
     pub skills: Vec<Skill>,
-    /// That tool.
+    /// The name of the tool that returns the text of a skill.
     pub skill_tool: String,
     /// Folders outside the workspace, links followed, that are read without an approval.
     pub readable: Vec<PathBuf>,
@@ -36,7 +38,7 @@ const NOTE_ELEMENT: &str = "note";
 const NOTES_HEADING: &str = "\n\n# Notes\n\nWhat people wrote down for work in this place. Where two notes differ, the later \
                      one holds; what the user says holds over both. They allow nothing that is not allowed anyway.\n";
 
-/// The notes, each in an element that nothing in it can end; empty without notes. The longest are cut.
+/// Formats the notes, each in an element that its text cannot close; empty without notes. The longest notes are cut.
 pub(crate) fn notes(notes: &[Note]) -> String {
     let notes: Vec<&Note> = notes.iter().filter(|note| !note.text.trim().is_empty()).collect();
     if notes.is_empty() {
@@ -46,7 +48,7 @@ pub(crate) fn notes(notes: &[Note]) -> String {
     notes.iter().fold(NOTES_HEADING.to_owned(), |all, note| all + &section(note, most))
 }
 
-/// The length to which texts must be cut to fit into `room` together, so that no long one pushes out a short one.
+/// The length to which texts must be cut to fit into `room` together. Only the longest texts are cut.
 fn longest(mut lengths: Vec<usize>, mut room: usize) -> usize {
     lengths.sort_unstable();
     for (place, length) in lengths.iter().enumerate() {
@@ -70,7 +72,7 @@ fn section(note: &Note, most: usize) -> String {
     format!("\n<{NOTE_ELEMENT} file=\"{file}\">\n{}{cut}\n</{NOTE_ELEMENT}>\n", kept_inside(kept))
 }
 
-/// `text` without anything that looks like the beginning or the end of the element that it is in.
+/// Escapes parts of `text` that look like the opening or closing tag of its element.
 fn kept_inside(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     for (place, letter) in text.char_indices() {
@@ -82,7 +84,7 @@ fn kept_inside(text: &str) -> String {
     kept
 }
 
-/// Whether the text behind a `<` makes it a tag of our element.
+/// Whether the text after a `<` makes it a tag of the element.
 fn names_element(behind: &str) -> bool {
     let name = behind.trim_start_matches(|c: char| c == '/' || c.is_whitespace());
     name.as_bytes()
@@ -90,7 +92,7 @@ fn names_element(behind: &str) -> bool {
         .is_some_and(|name| name.eq_ignore_ascii_case(NOTE_ELEMENT.as_bytes()))
 }
 
-/// A name that cannot end the quotes it is in, nor the line.
+/// Escapes a name, so that it can end neither its quotes nor the line.
 fn attribute(name: &str) -> String {
     name.chars().map(|c| if c.is_control() || "\"<>".contains(c) { '_' } else { c }).collect()
 }

@@ -1,6 +1,6 @@
-//! [`Profile`]: every number, text and shape that systems disagree on, as data (`profiles/*.toml`).
+//! [`Profile`]: the numbers, texts and formats in which agent systems differ, as data (`profiles/*.toml`).
 //!
-//! No code asks for a profile's name; it asks for the setting.
+//! Code never checks a profile's name, only its settings.
 use crate::setup::{Agent, Delegation};
 use haft_call::{CallRules, Redundancy, Unread};
 use haft_core::{Clip, Limits, Render, Rule, Ruling, Sandbox, Validation};
@@ -12,24 +12,24 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// What `--profile` takes.
+    /// The name for `--profile`.
     pub name: String,
-    /// In one line, for lists.
+    /// A description in one line, for lists.
     pub title: String,
     /// The system prompt.
     pub system: String,
-    /// Appended to the system prompt, with `{tools}` replaced by a line for each tool.
-    /// `None` if the wire carries the tools, which is the rule.
+    /// Appended to the system prompt, with `{tools}` replaced by a line for each tool. `None` if requests contain the
+    /// tools natively, which is the normal case.
     #[serde(default)]
     pub tool_list: Option<String>,
-    /// That line, with `{name}`, `{parameters}` and `{description}` replaced.
+    /// The line of a tool, with `{name}`, `{parameters}` and `{description}` replaced.
     #[serde(default = "tool_line")]
     pub tool_line: String,
-    /// Whether what people wrote down for agents is a part of the system prompt.
+    /// Whether the user's notes for agents are a part of the system prompt.
     #[serde(default = "yes")]
     pub notes: bool,
-    /// The dialect in which calls are written as text: a name, `auto` for the one that the model's name tells; `None`
-    /// for models that call natively.
+    /// The dialect in which calls are written as text: a name, or `auto` to choose by the model's name; `None` for
+    /// models that call natively.
     #[serde(default)]
     pub dialect: Option<String>,
     /// Whether the model is shown the tools natively as well, and calls in `dialect` count only in a reply without
@@ -39,7 +39,7 @@ pub struct Profile {
     /// Whether calls of one reply that only read may run at the same time.
     #[serde(default = "yes")]
     pub parallel: bool,
-    /// What agents that come with Haft have in place of their own, by name.
+    /// Replacements for settings of built-in agents, by the agent's name.
     #[serde(default)]
     pub agents: BTreeMap<String, AgentInProfile>,
     /// Maximum tokens of one reply.
@@ -47,37 +47,38 @@ pub struct Profile {
     /// Sampling settings, by the wire's own names.
     #[serde(default)]
     pub options: Map<String, Value>,
-    /// How arguments are held against their schema.
+    /// How arguments are checked against their schema.
     #[serde(default)]
     pub validation: Validation,
-    /// Which files may be changed that the model has not read.
+    /// Which files that the model has not read may be changed.
     #[serde(default)]
     pub unread: Unread,
-    /// Whether a call is made again that can bring nothing new.
+    /// Whether a repeated call that cannot give a different result runs again.
     #[serde(default)]
     pub redundancy: Redundancy,
-    /// When a turn ends that does not end by itself.
+    /// Limits at which a turn ends.
     #[serde(default)]
     pub limits: Limits,
-    /// What may run at all.
+    /// Rules that limit what may run.
     #[serde(default)]
     pub rules: ProfileRules,
-    /// Whether commands are confined to a view of the workspace, so that what they changed is judged before it is real.
+    /// Whether commands are confined to a view of the workspace, so that their changes are judged before they are
+    /// settled.
     #[serde(default)]
     pub sandbox: Sandbox,
-    /// How far work is delegated.
+    /// Limits of delegation.
     #[serde(default)]
     pub delegation: Delegation,
-    /// How ends are worded.
+    /// Texts for the ends of turns.
     #[serde(default)]
     pub reasons: Reasons,
     /// How results are worded.
     #[serde(default)]
     pub render: Render,
-    /// How long a result may be.
+    /// Maximum length of a result.
     #[serde(default)]
     pub clip: Clip,
-    /// What a conversation line by line looks like.
+    /// Texts of a line-by-line conversation.
     #[serde(default)]
     pub chat: Chat,
     /// Settings of the tools, read by the crate that has them.
@@ -85,7 +86,7 @@ pub struct Profile {
     pub tools: toml::Table,
 }
 
-/// Why a turn did not end by itself, in the words of a profile. Haft's own texts replace those that are missing.
+/// A profile's texts for turns that did not end by themselves. Haft's own texts replace missing ones.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Reasons {
@@ -93,41 +94,41 @@ pub struct Reasons {
     pub inference: Option<String>,
     /// The rounds are used up, with `{n}` for their number.
     pub rounds: Option<String>,
-    /// What happened could not be recorded, with `{why}`.
+    /// The journal could not be written, with `{why}`.
     pub save: Option<String>,
 }
 
-/// What a profile changes of an agent. What is left out stays.
+/// A profile's changes of an agent. Fields that are left out stay unchanged.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgentInProfile {
     /// The system prompt.
     pub system: Option<String>,
-    /// Names of its tools. The one that ends its jobs can be called, whether it is named here or not.
+    /// Names of its tools. The tool that ends its jobs is always available.
     pub tools: Option<Vec<String>>,
 }
 
-/// The words of a conversation line by line. The front-end's own texts replace those that are missing.
+/// The texts of a line-by-line conversation. The front-end's own texts replace missing ones.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Chat {
     /// Printed at the start.
     pub banner: Option<String>,
-    /// Before what the person types.
+    /// Printed before the user's input.
     pub prompt: Option<String>,
-    /// Before the reply.
+    /// Printed before the reply.
     pub reply: Option<String>,
-    /// Before calls are run, with `{n}`.
+    /// Printed before calls are run, with `{n}`.
     pub executing: Option<String>,
-    /// After a call that worked, with `{name}`.
+    /// Printed after a successful call, with `{name}`.
     pub done: Option<String>,
-    /// After a call that did not, with `{name}`.
+    /// Printed after a failed call, with `{name}`.
     pub failed: Option<String>,
-    /// When the cap on rounds is reached, with `{n}`.
+    /// Printed when the limit on rounds is reached, with `{n}`.
     pub cap: Option<String>,
-    /// Lines of a result that people see.
+    /// Number of lines of a result that users see.
     pub preview_lines: usize,
-    /// Where a reply is one message that grows.
+    /// Settings for front-ends in which a reply is one message that grows.
     pub edits: Edits,
 }
 
@@ -138,14 +139,14 @@ impl Default for Chat {
     }
 }
 
-/// How a message keeps up with a reply, where each change of it is an edit.
+/// When to edit the message that shows a growing reply.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Edits {
     /// The message is edited after more new characters than this, or for a call, and never faster than the service
     /// accepts.
     pub more_than: usize,
-    /// UTF-16 units of a message, where that is less than the line takes.
+    /// Maximum UTF-16 units of a message, if less than the service accepts.
     pub limit: Option<usize>,
 }
 
@@ -184,7 +185,7 @@ impl Profile {
 
     /// The TOML of a built-in profile.
     pub fn source(name: &str) -> Option<&'static str> {
-        // It is the first line. Profiles that are not asked for are not parsed.
+        // The name is in the first line, so that other profiles need not be parsed.
         let line = format!("name = \"{name}\"");
         BUILT_IN_PROFILES.into_iter().find(|text| text.lines().next() == Some(&line))
     }
@@ -213,20 +214,20 @@ impl Profile {
         }
     }
 
-    /// A profile of one's own, from TOML. The error names the line and what was expected.
+    /// Parses a user's profile from TOML. The error names the line and what was expected.
     pub fn parse(text: &str) -> Result<Self, toml::de::Error> {
         toml::from_str(text)
     }
 }
 
-/// Rules as a person writes them, which are before the person's own.
+/// Rules of a profile, which come before the user's rules.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProfileRules {
     /// Effects that are denied.
     #[serde(deserialize_with = "denying")]
     pub deny: Vec<Rule>,
-    /// The only commands, and the only targets, that may be asked for; all are where none is named.
+    /// The only commands and network targets that are possible; without entries, all are.
     #[serde(deserialize_with = "limiting")]
     pub only: Vec<Rule>,
 }

@@ -1,13 +1,14 @@
-//! [`checked_root`]: which folders can be added to a workspace.
+//! [`checked_root`]: checks a folder that is to be added to a workspace.
 use super::Setup;
 use std::path::{Path, PathBuf};
 
-/// The real path of the folder `given`, which is relative to the workspace or begins with `~/`; links are followed.
+/// Returns the real path of the folder `given`, which is relative to the workspace or begins with `~/`; links are
+/// followed.
 ///
 /// # Errors
 ///
-/// If it is missing or no folder, is in the workspace or holds it, or holds the user's home folder or Haft's sessions.
-/// The error says why, as the end of a sentence.
+/// Fails if it does not exist or is not a folder, is in the workspace or contains it, or contains the user's home
+/// folder or Haft's sessions. The error says why, as the end of a sentence.
 pub fn checked_root(setup: &Setup, given: &Path) -> Result<PathBuf, String> {
     let home =
         setup.access.environment.iter().find(|(name, _)| name == "HOME").map(|(_, home)| Path::new(home));

@@ -1,5 +1,5 @@
-//! [`Connection`]: a session as a process sees it that has joined it: the journal is a mirror, commands go through the
-//! socket.
+//! [`Connection`]: a session that another process has open and this process has joined. The journal is a mirror, and
+//! commands go through the socket.
 use super::{
     Greeting, Notice, address,
     contents::SentContents,
@@ -29,42 +29,42 @@ use tokio_util::sync::CancellationToken;
 
 /// How long the owner may take for the next line while it sends past events.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long to wait before the first attempt to connect again, and at most.
+/// The delay before the first attempt to reconnect, and the maximum delay.
 const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));
 
 /// Why the connection failed.
 #[derive(Debug)]
 pub(crate) enum NotConnected {
-    /// No process listens there, or it just went.
+    /// No process listens, or it has just ended.
     NoSocket,
-    /// In the words of that process, or of the system.
+    /// The error message of the other process, or of the system.
     Refused(String),
 }
 
-/// What came in with a line.
+/// A line received from the owner.
 enum Received {
-    /// The journal has it; of an entry its place.
+    /// An event, which was added to the journal; for an entry its number.
     Event(Option<Seq>),
     Notice(Notice),
-    /// There is no line any more.
+    /// The connection has ended.
     Gone,
 }
 
-/// How the session was found.
+/// The state of the session when the connection was made.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Welcome {
-    /// The mode that held when the connection was made.
+    /// The mode when the connection was made.
     pub(crate) mode: Mode,
-    /// The widest mode that can be chosen; `None` if the owner enforces it without saying it.
+    /// The most permissive mode that can be chosen; `None` if the owner does not send it.
     pub(crate) ceiling: Option<Mode>,
-    /// Whether an answer that is given here counts as a person's.
+    /// Whether an answer given here counts as the user's.
     pub(crate) may_allow: bool,
-    /// Whether no turn ran; an owner on this machine does not say.
+    /// Whether no turn ran; an owner on this machine does not send it.
     pub(crate) is_at_rest: bool,
     taken: Option<CommandId>,
 }
 
-/// A connection, with all that was recorded so far.
+/// A connection, with all entries recorded so far.
 pub(crate) struct Connection {
     session: Mirrored,
     open: Open,
@@ -72,26 +72,26 @@ pub(crate) struct Connection {
     route: Option<Route>,
 }
 
-/// The two directions of a connection that was let in.
+/// The two directions of an accepted connection.
 struct Open {
     lines: Lines<Reader>,
     writer: Writer,
 }
 
-/// A session that another process writes, as far as it was told.
+/// The mirror of a session that another process writes.
 struct Mirrored {
     journal: Mirror,
     contents: Arc<SentContents>,
     repeated: Mutex<Repeated>,
-    /// The mode that holds there, once the session was entered.
+    /// The mode of the session, once it was entered.
     permission: OnceLock<Permission>,
 }
 
-/// How a session of another machine is reached, again and again.
+/// How to connect, and reconnect, to a session of another machine.
 #[derive(Clone)]
 pub(crate) struct Route {
     pub(crate) dial: Arc<dyn Dial>,
-    /// Names this process to the other one, for as long as it has the session.
+    /// The ID of this process for the owner, for as long as this process has the session.
     client: String,
 }
 
@@ -108,7 +108,7 @@ impl Drop for Mirror {
 /// Joins the session in `folder`.
 pub(crate) async fn connect(folder: &Path) -> Result<Connection, NotConnected> {
     let stream = dial(folder).await.map_err(|error| match error.kind() {
-        // The last of them while the process that has it open ends.
+        // `ConnectionReset` happens while the process that has the session open ends.
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset => {
             NotConnected::NoSocket
         }
@@ -120,7 +120,7 @@ pub(crate) async fn connect(folder: &Path) -> Result<Connection, NotConnected> {
     Ok(Connection { session, open, welcome, route: None })
 }
 
-/// Joins the session that `dial` leads to; `folder` is where it would be on this machine.
+/// Joins the session that `dial` connects to; `folder` is where it would be on this machine.
 pub(crate) async fn attach(folder: &Path, dial: Arc<dyn Dial>) -> Result<Connection, NotConnected> {
     let link = dial.dial().await.map_err(|error| match error {
         NotDialed::Lost(why) | NotDialed::Refused(why) => NotConnected::Refused(why),
@@ -150,14 +150,14 @@ impl Connection {
         self.welcome
     }
 
-    /// Where the session is, if that is another machine.
+    /// The remote side, if the session is on another machine.
     pub(crate) fn remote(&self) -> Option<Remote> {
         let route = self.route.as_ref()?;
         Some(Remote { address: route.dial.address(), is_at_rest: self.welcome.is_at_rest })
     }
 
-    /// Sees and passes on, until the owner or everybody here leaves, or `stop`.
-    /// `permission` follows the mode that holds there.
+    /// Receives events and passes on commands until the owner closes the session, all handles here are dropped, or
+    /// `stop` is set. `permission` follows the mode of the owner.
     pub(crate) async fn stay(
         self,
         permission: Permission,
@@ -175,9 +175,9 @@ impl Connection {
     }
 }
 
-/// Why nothing more comes.
+/// Why the connection ended.
 enum End {
-    /// The connection is lost, or the owner has closed the session. It may be there again.
+    /// The connection was lost, or the owner has closed the session. Reconnecting may succeed.
     Lost(String),
     Final(String),
 }
@@ -189,7 +189,7 @@ impl Mirrored {
         Self { journal, contents, repeated, permission: OnceLock::new() }
     }
 
-    /// Why nothing more is seen; `None` if all handles are gone.
+    /// Returns why the connection ended; `None` if all handles were dropped.
     async fn stay(
         &self,
         mut open: Open,
@@ -223,13 +223,13 @@ impl Mirrored {
             journal.live(Update::Connected { is_at_rest: welcome.is_at_rest });
             let known = Rejoined { taken: welcome.taken, is_at_rest: welcome.is_at_rest };
             for (id, command) in given.rejoined(known, journal) {
-                // If this fails, the connection is lost again.
+                // If sending fails, the connection is lost again.
                 let _it_is_sent_then = send(&mut open.writer, (&given, journal), id, command).await;
             }
         }
     }
 
-    /// When this returns, the mirror has everything that was recorded when the connection was made.
+    /// Enters the session. On return, the mirror has all entries that were recorded when the connection was made.
     async fn enter(&self, link: Link, route: Option<&Route>) -> Result<(Open, Welcome), NotConnected> {
         let Link { reader, mut writer } = link;
         let mut lines = Lines::new(reader);
@@ -271,17 +271,17 @@ impl Mirrored {
                 }
             }
         }
-        // If no turn runs, what was shown of a reply is void.
+        // If no turn runs, earlier updates of a reply are void.
         self.repeats(if welcome.is_at_rest { Vec::new() } else { self.journal.0.heard() });
         Ok((Open { lines, writer }, welcome))
     }
 
-    /// What comes again was shown as far as this.
+    /// Sets the updates that were already shown, because the owner repeats them.
     fn repeats(&self, shown: Vec<Update>) {
         *self.repeated.lock().expect("no code panics while it holds this") = Repeated::new(shown);
     }
 
-    /// Connects again, for as long as that may succeed; an error says why it never will.
+    /// Reconnects, with retries as long as that may succeed; an error says why it cannot.
     async fn enter_again(&self, route: &Route) -> Result<(Open, Welcome), String> {
         let (mut delay, most) = RETRY_DELAYS;
         loop {
@@ -299,7 +299,7 @@ impl Mirrored {
         }
     }
 
-    /// Takes in what comes, and returns why nothing more does.
+    /// Processes received lines until the connection ends, and returns why it ended.
     async fn watch(&self, lines: &mut Lines<Reader>, given: &Given, is_remote: bool) -> End {
         let journal = &self.journal.0;
         loop {
@@ -336,7 +336,7 @@ impl Mirrored {
         }
     }
 
-    /// The next line. What cannot be read, such as a fact of a newer Haft, is left out.
+    /// Receives the next line. Skips invalid lines, such as a fact of a newer Haft.
     async fn hear(&self, lines: &mut Lines<Reader>) -> Received {
         let line = match lines.next().await {
             Ok(Some(Line::Whole([]))) => return Received::Event(None),
@@ -366,7 +366,7 @@ impl Mirrored {
         }
     }
 
-    /// Shows what of `event` was not shown; of an entry its place.
+    /// Shows the part of `event` that was not shown before. Returns the number of an entry.
     fn take_in(&self, event: Event) -> Option<Seq> {
         let fresh = self.repeated.lock().expect("no code panics while it holds this").fresh(event);
         let mut seq = None;
@@ -391,8 +391,8 @@ fn ends_turn(journal: &Journal, seq: Seq) -> bool {
     entry.is_some_and(|entry| matches!(entry.fact, Fact::TurnEnded { .. }))
 }
 
-/// Passes on messages until all handles are gone. Jobs and their ends come from a session's own calls, which run in the
-/// owner only.
+/// Passes on messages until all handles are dropped. Background tasks and their ends come only from the session's
+/// calls, which run in the owner.
 async fn pass_on(
     mailbox: &mut mpsc::UnboundedReceiver<SessionMessage>,
     writer: &mut Writer,
@@ -414,13 +414,13 @@ async fn pass_on(
         };
         let id = given.add(command.clone(), ticket, journal.next(), true);
         if send(writer, (given, journal), id, command).await.is_err() {
-            // The reading side learns why from the owner's last line.
+            // The reading side gets the reason from the owner's last line.
             return std::future::pending().await;
         }
     }
 }
 
-/// Sends a command, unless it is longer than the owner reads.
+/// Sends a command, unless it exceeds the owner's line limit.
 async fn send(
     writer: &mut Writer,
     (given, journal): (&Given, &Journal),
@@ -435,7 +435,7 @@ async fn send(
     write(writer, line).await
 }
 
-/// Keeps what is given while there is no connection, until all handles are gone.
+/// Keeps commands while there is no connection, until all handles are dropped.
 async fn hold(mailbox: &mut mpsc::UnboundedReceiver<SessionMessage>, given: &Given, journal: &Journal) {
     while let Some(message) = mailbox.recv().await {
         if let SessionMessage::Command(command, ticket) = message {
@@ -444,7 +444,7 @@ async fn hold(mailbox: &mut mpsc::UnboundedReceiver<SessionMessage>, given: &Giv
     }
 }
 
-/// A command, with the name by which the owner tells how far it is.
+/// A command, with the ID by which the owner reports its progress.
 #[derive(Serialize)]
 struct Named {
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! Server side of one client connection to a session: see [`receive`].
+//! [`receive`]: the server side of one client connection to a session.
 use super::{
     Greeting, Notice,
     lines::{HEARTBEAT, Line, Lines, MAX_LINE_BYTES, SILENCE, say, too_long, write},
@@ -28,14 +28,14 @@ use tokio::{
     time::timeout,
 };
 
-/// A client that sends nothing for this long is disconnected.
+/// A client that does not send its greeting within this time is disconnected.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(10);
-/// Complaints that wait to be written; then nothing more is read.
+/// Maximum error messages that wait to be sent. If more would wait, nothing is read from the client.
 const MAX_COMPLAINTS: usize = 8;
-/// The text of a longer file is not sent, in bytes: its diff says so.
+/// Maximum bytes of a file's text that is sent. The diff of a longer file says that it is missing.
 const MAX_CONTENT_BYTES: usize = 4 << 20;
 
-/// The session as its clients meet it.
+/// The session, for its client connections.
 #[derive(Clone, Copy)]
 pub(super) struct Owned<'a> {
     pub(super) journal: &'a Journal,
@@ -48,25 +48,26 @@ pub(super) struct Owned<'a> {
 pub(super) enum Client<'a> {
     /// A process of this machine.
     Process(Peer),
-    /// A person at another machine, who was let in by the program that serves the session.
+    /// A user at another machine, admitted by the program that serves the session.
     Person {
         clients: &'a RemoteClients,
-        /// Where the texts of files lie that are sent to them.
+        /// The stage with the texts of files that are sent to the client.
         stage: &'a dyn Stage,
         is_at_rest: bool,
-        /// The user whom the program let in, if it knows users.
+        /// The user that the program admitted, if it knows users.
         user: Option<&'a str>,
     },
 }
 
-/// A client and what it said first.
+/// A client and its greeting.
 #[derive(Clone, Copy)]
 struct Greeted<'a> {
     client: Client<'a>,
     greeting: &'a Greeting,
 }
 
-/// Serves a client until they leave or the session has closed; an error in place of `client` says why they are refused.
+/// Serves a client until it disconnects or the session has closed. If `client` is an error, refuses the client with
+/// that reason.
 pub(super) async fn receive(link: Link, client: Result<Client<'_>, String>, owned: Owned<'_>) {
     let Link { reader, mut writer } = link;
     let mut lines = Lines::new(reader);
@@ -84,7 +85,7 @@ pub(super) async fn receive(link: Link, client: Result<Client<'_>, String>, owne
             let (complaints, heard) = mpsc::channel(MAX_COMPLAINTS);
             let (sender, progress) = mpsc::unbounded_channel();
             let told = Outgoing { complaints: heard, progress, done: Vec::new(), sent: HashSet::new() };
-            // Before anything more is read: a command that comes now is not among those that were taken.
+            // Computed before reading further: a command that arrives now is not among the accepted ones.
             let joined = greeted.joined(owned);
             tokio::select! {
                 () = hear(lines, owned, greeted, complaints, sender) => {}
@@ -98,7 +99,7 @@ pub(super) async fn receive(link: Link, client: Result<Client<'_>, String>, owne
     }
 }
 
-/// Where the client wants to begin; `None` if it left.
+/// Reads the greeting of the client; `None` if it disconnected.
 async fn greeting(lines: &mut Lines<impl AsyncRead + Unpin>) -> Result<Option<Greeting>, String> {
     let expected = |why: String| format!("the first line must be {{\"from\":SEQ}}: {why}");
     match lines.next().await {
@@ -127,7 +128,7 @@ impl Greeted<'_> {
         }
     }
 
-    /// Whether the command of this name is to be carried out; `false` if it came over an earlier connection already.
+    /// Whether to carry out the command with this ID; `false` if it already arrived over an earlier connection.
     fn takes(self, id: Option<CommandId>) -> bool {
         match (self.client, self.greeting.client.as_deref(), id) {
             (Client::Person { clients, .. }, Some(client), Some(id)) => clients.take(client, id),
@@ -140,7 +141,7 @@ impl Greeted<'_> {
     }
 }
 
-/// Passes on what they ask for, until they leave.
+/// Passes on the commands of the client until it disconnects.
 async fn hear(
     mut lines: Lines<impl AsyncRead + Unpin>,
     owned: Owned<'_>,
@@ -172,7 +173,8 @@ async fn hear(
     }
 }
 
-/// The next line; `None` if they left. Another machine may vanish without a word, and sends one now and then.
+/// The next line; `None` if the client disconnected. Another machine may vanish silently, so its client sends a line
+/// periodically.
 async fn next_line<'a>(
     lines: &'a mut Lines<impl AsyncRead + Unpin>,
     greeted: Greeted<'_>,
@@ -183,13 +185,13 @@ async fn next_line<'a>(
     }
 }
 
-/// Why a message of the client is not carried out.
+/// Why a message of the client was refused.
 struct Complaint {
     message: String,
     id: Option<CommandId>,
 }
 
-/// The name that the client gave a command.
+/// The ID that the client gave a command.
 fn id_of(line: &[u8]) -> Option<CommandId> {
     #[derive(Deserialize)]
     struct Named {
@@ -210,7 +212,8 @@ fn pass_on(
         Client::Process(peer) => taken(command, peer, permission)?,
         Client::Person { user, .. } => taken_from_afar(command)?.signed(user),
     };
-    // A person who leaves before these begin no longer wants them. At another machine, the connection may just be lost.
+    // If a local client disconnects before these commands begin, they are dropped. A client on another machine may only
+    // have lost its connection.
     let is_bound = matches!(client, Client::Process(_))
         && matches!(
             command,
@@ -227,15 +230,17 @@ fn pass_on(
     if sent { Ok(()) } else { Err("the session is about to close and takes no commands".into()) }
 }
 
-/// Checks a client's command: it must be allowed for this client, and no mode may be wider than the one in force.
+/// Checks a client's command: it must be allowed for this client, and must not set a more permissive mode than the
+/// current one.
 fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Command, String> {
     match command {
         Command::SetMode { mode } => Ok(Command::SetMode { mode: mode.min(permission.mode()) }),
-        // A command of the model adds no folder to its own session.
+        // A command that the model runs cannot add a folder to its own session.
         Command::AddRoot { .. } => {
             Err("a folder can be added only by the process that has the session open".into())
         }
-        // A command of the model gives itself no other goal. The check is judged as calls of the model are.
+        // A command that the model runs cannot change the goal of its own session. The check is judged like calls of
+        // the model.
         Command::SetGoal { goal } => {
             let refused =
                 |why| format!("the goal of process {} is not taken for a person's: {why}", peer.pid());
@@ -245,7 +250,7 @@ fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Comman
         Command::Call { .. } | Command::TypedCall { .. } | Command::ProposedCall { .. } => {
             Err("a call can be made only by the process that has the session open".into())
         }
-        // A command of the model sends nothing of its own outbox, and takes back no prompt.
+        // A command that the model runs can neither send or drop items of its own outbox nor withdraw prompts.
         Command::SendItem { .. } | Command::DropItem { .. } | Command::WithdrawPrompt => {
             let refused =
                 |why| format!("the command of process {} is not taken for a person's: {why}", peer.pid());
@@ -279,7 +284,7 @@ fn taken(command: Command, peer: Peer, permission: &Permission) -> Result<Comman
     }
 }
 
-/// Checks the command of a client on another machine. They may widen the mode, as far as the session allows it.
+/// Checks the command of a client on another machine, which may set any mode that the session allows.
 fn taken_from_afar(command: Command) -> Result<Command, String> {
     match command {
         Command::Call { .. } | Command::TypedCall { .. } => {
@@ -295,7 +300,7 @@ fn taken_from_afar(command: Command) -> Result<Command, String> {
     }
 }
 
-/// Tells what happens, until the session has closed.
+/// Sends events to the client until the session has closed.
 async fn tell(
     mut writer: impl AsyncWrite + Unpin,
     Owned { journal, .. }: Owned<'_>,
@@ -315,7 +320,7 @@ async fn tell(
             event = events.next() => match event {
                 None => break journal.failure().map(str::to_owned),
                 Some(event) => {
-                    // A command begins before its first entry is recorded.
+                    // Sent first, because a command begins before its first entry is recorded.
                     while let Ok((id, progress)) = told.progress.try_recv() {
                         told.tell(&mut writer, id, progress, have).await?;
                     }
@@ -338,18 +343,18 @@ async fn tell(
     say(&mut writer, &Notice::Closed { failure }).await
 }
 
-/// What is sent to a client beside events.
+/// Messages to a client in addition to events.
 struct Outgoing {
     complaints: mpsc::Receiver<Complaint>,
     progress: CommandStatuses,
-    /// Commands that are done when the entries before that place are sent.
+    /// Commands that are done once all entries before that number were sent.
     done: Vec<(CommandId, Seq)>,
     /// The contents that were sent.
     sent: HashSet<Hash>,
 }
 
 impl Outgoing {
-    /// All before `have` is sent.
+    /// Sends messages. All entries before `have` were sent.
     async fn tell(
         &mut self,
         writer: &mut (impl AsyncWrite + Unpin),

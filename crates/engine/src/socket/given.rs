@@ -1,7 +1,7 @@
-//! [`Given`]: the commands that a joined session has passed on and that are not done.
+//! [`Given`]: the commands that a joined session has passed on to the owner and that are not done.
 //!
-//! If the connection is lost, the process that has the session open says which commands it has taken. The others are
-//! sent once more, so that each is carried out exactly once.
+//! After a lost connection, the owner reports which commands it has accepted. The others are sent again, so that each
+//! is carried out exactly once.
 use crate::{
     journal::Journal,
     session::mailbox::{CommandId, CommandTicket},
@@ -12,11 +12,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-/// What becomes of a command that a server took or not before it was started again.
+/// The error for a command of which it is unknown whether a server accepted it before its restart.
 const LOST: &str =
     "the connection was lost, and the server was started again: look at what was recorded, and give it again";
 
-/// The commands, by their names in the order in which they were given. Names begin with 1.
+/// The commands by their IDs, in the order in which they were given. IDs begin with 1.
 #[derive(Default)]
 pub(super) struct Given(Mutex<Commands>);
 
@@ -35,28 +35,28 @@ struct Passed {
     progress: Progress,
 }
 
-/// How far a command is.
+/// The progress of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
     /// The command was given while there was no connection.
     Held,
     Sent,
-    /// The other process carries it out, or keeps it for later.
+    /// The owner carries it out, or keeps it for later.
     Taken,
-    /// Like [`Self::Taken`], but the connection that would say when it is done is gone.
+    /// Like [`Self::Taken`], but the connection that would report its end was lost.
     UntilTurnEnds,
 }
 
-/// What the other process says when the connection is there again.
+/// What the owner reports after a reconnect.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rejoined {
-    /// The last command of this process that it has taken; `None` if it knows nothing of this process.
+    /// The last command that it accepted from this process; `None` if it does not know this process.
     pub(super) taken: Option<CommandId>,
     /// No turn runs there.
     pub(super) is_at_rest: bool,
 }
 
-/// What becomes of a command when the connection is there again.
+/// What happens with a command after a reconnect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Send,
@@ -85,7 +85,7 @@ impl Given {
         self.taken(id, CommandTicket::queued);
     }
 
-    /// A command without reports is not followed further.
+    /// Reports that the owner accepted a command. A command whose sender wants no reports is removed.
     fn taken(&self, id: CommandId, report: impl FnOnce(&CommandTicket)) {
         let mut commands = self.lock();
         let Some(passed) = commands.open.get_mut(&id) else { return };
@@ -96,14 +96,14 @@ impl Given {
         }
     }
 
-    /// The command is done. Its entries are in `journal`, except those that could not be read.
+    /// Reports that the command is done. Its entries are in `journal`, except invalid ones.
     pub(super) fn done(&self, id: CommandId, journal: &Journal) {
         if let Some(passed) = self.lock().open.remove(&id) {
             passed.ticket.done(journal);
         }
     }
 
-    /// Tells the sender of the command, or those who watch if its sender wants no reports.
+    /// Reports a refusal to the sender of the command, or to the followers if the sender wants no reports.
     pub(super) fn refused(&self, id: CommandId, why: String, journal: &Journal) {
         let passed = self.lock().open.remove(&id);
         match passed {
@@ -113,7 +113,7 @@ impl Given {
         }
     }
 
-    /// The turn has ended that commands of an earlier connection were waiting for.
+    /// Completes the commands of an earlier connection that waited for the end of the turn.
     pub(super) fn turn_ended(&self, journal: &Journal) {
         let is_waiting = |_: &CommandId, passed: &mut Passed| passed.progress == Progress::UntilTurnEnds;
         for (_, passed) in self.lock().open.extract_if(.., is_waiting) {
@@ -121,7 +121,7 @@ impl Given {
         }
     }
 
-    /// Decides about each command when the connection is there again, and returns those to send.
+    /// Decides about each command after a reconnect, and returns the commands to send.
     pub(super) fn rejoined(&self, known: Rejoined, journal: &Journal) -> Vec<(CommandId, Command)> {
         let (mut to_send, mut lost) = (Vec::new(), Vec::new());
         let open = std::mem::take(&mut self.lock().open);
@@ -160,7 +160,7 @@ impl Given {
 }
 
 impl Passed {
-    /// `since`: what was recorded since it was given.
+    /// `since`: the entries since the command was given.
     fn fate(&self, id: CommandId, known: Rejoined, since: &[Arc<Entry>]) -> Fate {
         let has_ended = since.iter().any(|entry| matches!(entry.fact, Fact::TurnEnded { .. }));
         let taken = if known.is_at_rest || has_ended { Fate::Done } else { Fate::Wait };
@@ -198,11 +198,11 @@ fn is_over(command: &Command, since: &[Arc<Entry>]) -> bool {
     })
 }
 
-/// Whether `command` is a prompt that is in the journal.
+/// Whether `command` is a prompt that was recorded.
 fn is_recorded(command: &Command, since: &[Arc<Entry>]) -> bool {
     let Command::Prompt { parts: said, .. } = command else { return false };
     since.iter().any(|entry| match &entry.fact {
-        // Files that it mentions stand behind it.
+        // The contents of mentioned files follow the prompt.
         Fact::Prompted { parts, .. }
         | Fact::PromptQueued { parts, .. }
         | Fact::PromptDenied { parts, .. } => text_of(parts).starts_with(&text_of(said)),

@@ -40,14 +40,14 @@ pub(crate) async fn attach(
     Ok(stay(shared, id, connection, stage))
 }
 
-/// The session for as long as the connection lasts, or handles of it are left.
+/// Returns a handle of the session, which is valid as long as the connection lasts.
 fn stay(shared: &Shared, id: SessionId, connection: Connection, stage: Arc<dyn Stage>) -> Session {
     let (sender, mailbox) = mpsc::unbounded_channel();
     let (journal, welcome) = (connection.journal(), connection.welcome());
     let there = Policy { mode: welcome.mode, ..Policy::default() };
-    // If the limit is not known, any mode may be asked for: the process that has it open enforces it.
+    // If the limit is unknown, any mode may be requested: the owner enforces the limit.
     let permission = Permission::new(there, welcome.ceiling.unwrap_or(Mode::Full), &journal.entries());
-    // The process that has it open may have begun in another mode than the one that was chosen last.
+    // The owner may have begun in another mode than the one chosen last.
     permission.set(welcome.mode);
     let remote = connection.remote().map(Arc::new);
     let may_allow = welcome.may_allow;

@@ -1,18 +1,19 @@
-//! [`Lines`]: reads lines from a socket, none of them longer than memory allows.
+//! [`Lines`]: reads lines of limited length from a socket.
 use serde::Serialize;
 use std::{io, time::Duration};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 
-/// Bytes of a line, its end not counted.
+/// Maximum bytes of a line, without its line end.
 pub(super) const MAX_LINE_BYTES: usize = 16 << 20;
-/// Both ends of a connection between machines send an empty line this often, so that each notices when the other is gone.
+/// Both ends of a connection between machines send an empty line this often, so that each detects when the other has
+/// vanished.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
-/// How long nothing may come from another machine.
+/// Time without data from another machine after which the connection counts as lost.
 pub(super) const SILENCE: Duration = Duration::from_secs(45);
-/// Room that is kept between lines.
+/// Bytes of the buffer that are kept between lines.
 const KEPT_BUFFER_BYTES: usize = 64 << 10;
 
-/// The text before the next end of a line.
+/// A line that was read.
 pub(super) enum Line<'a> {
     Whole(&'a [u8]),
     /// The line was too long and was skipped.
@@ -30,8 +31,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { reader: BufReader::new(reader), line: Vec::new() }
     }
 
-    /// `None` if the other end is gone; half a line is discarded. What is dropped before it is ready loses what it has
-    /// read.
+    /// Reads the next line; `None` at the end of the connection, where an incomplete line is discarded. Dropping the
+    /// future before it is ready loses what it has read.
     pub(super) async fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         self.line.clear();
         self.line.shrink_to(KEPT_BUFFER_BYTES);
@@ -59,7 +60,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 }
 
-/// Says that `what` does not fit into a line.
+/// The error message if `what` does not fit into a line.
 pub(super) fn too_long(what: &str) -> String {
     format!("{what} takes more than {} MB", MAX_LINE_BYTES >> 20)
 }

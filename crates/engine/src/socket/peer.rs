@@ -1,9 +1,10 @@
-//! [`Peer`]: the process at the other end of a connection: one that a person started, or one that an agent's command
-//! left behind.
+//! [`Peer`]: the process at the other end of a connection. Distinguishes processes that the user started from those
+//! that an agent's command left behind.
 //!
-//! Linux tells the process that connected (`SO_PEERCRED`, unix(7)), its parents, its terminal and the environment that it
-//! began with (proc(5)). A command may leave its parents behind with a second fork, its session with `setsid`, and clean
-//! its environment. It stays below the process that takes its orphans: see `haft_process::adopt_orphans`.
+//! Linux reports the process that connected (`SO_PEERCRED`, unix(7)), its parents, its terminal and its initial
+//! environment (proc(5)). A command can detach from its parents with a second fork, from its session with `setsid`, and
+//! clear its environment. It still remains below the process that adopts its orphans: see
+//! `haft_process::adopt_orphans`.
 use std::{
     fs,
     os::unix::fs::MetadataExt,
@@ -12,17 +13,18 @@ use std::{
 };
 use tokio::net::UnixStream;
 
-/// A longer chain of parents is not followed.
+/// Maximum length of a chain of parents that is followed.
 const MAX_CHAIN_LENGTH: usize = 4_096;
 
-/// What each process below a command carries that has not cleaned its environment (`haft_process`).
+/// The variable in the environment of each process below a command, unless the process cleared its environment
+/// (`haft_process`).
 const CALL_VARIABLE: &[u8] = b"HAFT_CALL=";
 
 /// The process that connected.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Peer {
     pid: i32,
-    /// Numbers of processes come again; with this it is the same one.
+    /// The start time, which identifies the process if its ID is reused.
     began: Option<u64>,
 }
 
@@ -33,13 +35,13 @@ impl Peer {
         if peer.uid() != owner {
             return Err("the session is another user's".to_owned());
         }
-        // A process of another container has no number here.
+        // A process of another container has no ID here.
         let pid = peer.pid().unwrap_or_default();
         match chain(pid) {
             Some(chain) if chain.iter().skip(1).any(|process| process.is(process::id())) => {
                 Err("the session runs this command, so it cannot join it as its person".to_owned())
             }
-            // It has left the connection to another process.
+            // The process has ended and left the connection to another process.
             None if pid > 0 && Process::read(1).is_some() => {
                 Err("who comes has ended, so it is not known who started them".to_owned())
             }
@@ -51,10 +53,10 @@ impl Peer {
         self.pid
     }
 
-    /// Whether what it allows counts as allowed by a person; an error says why not.
+    /// Whether its approvals count as the user's; an error says why not.
     ///
-    /// Neither it nor any of its parents may be a command of an agent, and it must be a front-end of ours, or in front
-    /// on a terminal.
+    /// Neither it nor any of its parents may be a command of an agent, and it must be a front-end of Haft, or in the
+    /// foreground of a terminal.
     pub(super) fn may_allow(&self) -> Result<(), &'static str> {
         if u32::try_from(self.pid) == Ok(process::id()) {
             return Ok(());
@@ -77,7 +79,7 @@ impl Peer {
     }
 }
 
-/// Whether everything that this process starts stays below it, whatever it does.
+/// Whether all descendants of this process stay below it, even if they detach.
 fn has_all_below() -> bool {
     #[cfg(target_os = "linux")]
     let has_all = matches!(rustix::process::child_subreaper(), Ok(Some(_)));
@@ -86,7 +88,7 @@ fn has_all_below() -> bool {
     has_all
 }
 
-/// A process and its ancestors, up to the first one of the system. `None` if the system does not tell.
+/// A process and its ancestors, up to the first process of the system. `None` if the system does not report them.
 fn chain(pid: i32) -> Option<Vec<Process>> {
     let mut chain = vec![Process::read(pid)?];
     while let Some(parent) = chain.last().map(|last| last.parent).filter(|parent| *parent > 0) {
@@ -98,22 +100,22 @@ fn chain(pid: i32) -> Option<Vec<Process>> {
     Some(chain)
 }
 
-/// What the system tells of a process.
+/// What the system reports about a process.
 struct Process {
     pid: i32,
-    /// What its program is called, cut to 15 bytes; it can call itself otherwise.
+    /// The name of its program, cut to 15 bytes. The process can change it.
     name: String,
     parent: i32,
     group: i32,
     terminal: i32,
-    /// The group in front on its terminal.
+    /// The foreground process group of its terminal.
     front: i32,
-    /// In ticks since the system began.
+    /// Start time, in ticks since the system booted.
     began: u64,
 }
 
 impl Process {
-    /// Fields of `/proc/PID/stat`; the second is a name in brackets that may hold anything.
+    /// Parses `/proc/PID/stat`. The second field is a name in parentheses that may contain any characters.
     fn read(pid: i32) -> Option<Self> {
         let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
         let stat = String::from_utf8_lossy(&stat);
@@ -130,12 +132,12 @@ impl Process {
         u32::try_from(self.pid) == Ok(pid)
     }
 
-    /// Whether input on its terminal goes to the process.
+    /// Whether the process is in the foreground of its terminal.
     fn is_in_front(&self) -> bool {
         self.terminal != 0 && self.front == self.group
     }
 
-    /// Whether it runs the same program as this process, or one of the same name: another version of it.
+    /// Whether it runs the same program as this process, or another version with the same name.
     fn is_haft(&self) -> bool {
         let own = fs::read_link("/proc/self/exe").ok();
         let program = fs::read_link(self.file("exe")).ok();
@@ -147,12 +149,12 @@ impl Process {
                 });
                 is_same || called(&program) == called(&own)
             }
-            // The system does not tell the program of a process whose memory is protected.
+            // The system does not report the program of a process whose memory is protected.
             _ => own_name().is_some_and(|own| own == self.name),
         }
     }
 
-    /// Whether it, or a process that it was before, is a command of an agent.
+    /// Whether its initial environment marks it as a command of an agent.
     fn is_marked(&self) -> bool {
         let environment = fs::read(self.file("environ")).unwrap_or_default();
         environment.split(|byte| *byte == 0).any(|variable| variable.starts_with(CALL_VARIABLE))

@@ -1,4 +1,4 @@
-//! [`Relay`]: a session that another process has open and a database records, as it is served to people.
+//! [`Relay`]: serves a session to users that another process has open and a database records.
 use super::{Served, contents::SentContents};
 use crate::{
     journal::Journal,
@@ -9,16 +9,16 @@ use haft_core::{Command, Entry, Fact, Hash, Mode, Policy, Seq, Update};
 use std::{path::Path, sync::Arc};
 use tokio::sync::mpsc;
 
-/// Texts of files that are kept to be sent, in bytes. If there are more, the earlier ones are dropped: their diffs say
-/// so.
+/// Maximum bytes of file texts that are kept for clients. If there are more, the earliest ones are dropped, and their
+/// diffs say so.
 const MAX_CONTENTS_BYTES: usize = 64 << 20;
 
-/// A session that a process on another machine has open. Its entries come in one by one, and the user's commands go out
-/// one by one.
+/// A session that a process on another machine has open. The caller adds its entries one by one, and takes the user's
+/// commands one by one.
 pub struct Relay {
     journal: Journal,
     contents: Arc<SentContents>,
-    /// In `contents`.
+    /// Size of `contents` in bytes.
     bytes: usize,
     permission: Permission,
     mailbox: mpsc::UnboundedSender<SessionMessage>,
@@ -27,15 +27,16 @@ pub struct Relay {
     prompts: Vec<CommandTicket>,
 }
 
-/// A command that a person gave, to be passed on to the process that has the session open.
+/// A command of a user, to be passed on to the process that has the session open.
 pub struct Relayed {
-    /// What to carry out.
+    /// The command to carry out.
     pub command: Command,
     ticket: CommandTicket,
 }
 
 impl Default for Relay {
-    /// Without entries. Any mode can be asked for: the process that has the session open enforces its limit.
+    /// Creates a relay without entries. Any mode can be requested: the process that has the session open enforces its
+    /// limit.
     fn default() -> Self {
         let (mailbox, received) = mpsc::unbounded_channel();
         Self {
@@ -51,7 +52,7 @@ impl Default for Relay {
 }
 
 impl Relay {
-    /// The place of the entry to record next.
+    /// The number of the next entry to record.
     pub fn next(&self) -> Seq {
         self.journal.next()
     }
@@ -76,12 +77,12 @@ impl Relay {
         }
     }
 
-    /// Shows what continues and is not recorded.
+    /// Shows a live update.
     pub fn live(&self, update: Update) {
         self.journal.live(update);
     }
 
-    /// The session for a person, who says all in the name of `user`, if the server knows users.
+    /// Returns the session to serve to a user. Its commands are recorded for `user`, if the server knows users.
     pub fn served(&self, user: Option<String>) -> Served {
         Served {
             journal: self.journal.clone(),
@@ -93,19 +94,19 @@ impl Relay {
         }
     }
 
-    /// Waits for the next command. A command that is not taken up again counts as lost.
+    /// Waits for the next command. A command that is neither passed on nor refused counts as lost.
     pub async fn command(&mut self) -> Relayed {
         loop {
             match self.received.recv().await {
                 Some(SessionMessage::Command(command, ticket)) => return Relayed { command, ticket },
-                // Jobs and their ends come from a session's own calls.
+                // Background tasks and their ends come only from a session's own calls.
                 Some(_) => {}
                 None => std::future::pending().await,
             }
         }
     }
 
-    /// The other process will carry it out.
+    /// Records that the other process will carry out the command.
     pub fn passed_on(&mut self, Relayed { command, ticket }: Relayed) {
         ticket.begin(&self.journal);
         match command {
@@ -114,7 +115,7 @@ impl Relay {
         }
     }
 
-    /// Refuses the command: `why`, as a sentence for people.
+    /// Refuses the command; `why` is a sentence for the user.
     pub fn refuse(&self, Relayed { ticket, .. }: Relayed, why: String) {
         match ticket.is_wanted() {
             true => ticket.refuse(why),

@@ -1,4 +1,5 @@
-//! [`Dial`] and [`RemoteClients`]: how a session on another machine is reached, and who has reached it.
+//! [`Dial`] connects to a session on another machine. [`RemoteClients`]: the clients on other machines that have
+//! connected to a session.
 use crate::session::mailbox::CommandId;
 use futures::future::BoxFuture;
 use std::{collections::HashMap, sync::Mutex};
@@ -7,12 +8,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
 pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Clients of which the last command is known; of more, those are forgotten that came first.
+/// Maximum clients whose last command is kept; beyond that, the earliest clients are forgotten.
 const MAX_CLIENTS: usize = 1_000;
 
-/// Reaches a session that another machine has open. It is dialed again whenever the connection is lost.
+/// Connects to a session that another machine has open. Called again whenever the connection is lost.
 pub trait Dial: Send + Sync {
-    /// The address of the session, for people.
+    /// The address of the session, for users.
     fn address(&self) -> String;
 
     /// Connects. The other machine must answer with [`Served::serve`](super::Served::serve).
@@ -22,9 +23,9 @@ pub trait Dial: Send + Sync {
 /// Why a session was not reached.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NotDialed {
-    /// It may be reached later: why not now.
+    /// The session may be reachable later; why it is not reachable at the moment.
     Lost(String),
-    /// It cannot be reached: why, and what to do.
+    /// The session cannot be reached; why, and what to do.
     Refused(String),
 }
 
@@ -35,7 +36,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// What is read and what is written are lines of JSON; after each line the writer is flushed.
+    /// Creates a link. Both directions carry lines of JSON; the writer is flushed after each line.
     pub fn new(
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,
@@ -44,20 +45,20 @@ impl Link {
     }
 }
 
-/// The last command that was taken from each client on another machine. A client that connects again is told, so that it
-/// sends nothing twice and leaves nothing out.
+/// The last command that was accepted from each client on another machine. A client that reconnects receives it, so
+/// that it neither repeats nor omits a command.
 #[derive(Debug, Default)]
 pub struct RemoteClients(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
     last: HashMap<String, CommandId>,
-    /// In the order in which they came.
+    /// IDs of the clients, in the order in which they first connected.
     names: Vec<String>,
 }
 
 impl RemoteClients {
-    /// The last command that was taken from `client`; `None` if it comes for the first time.
+    /// The last command that was accepted from `client`; `None` at its first connection.
     pub(super) fn greet(&self, client: &str) -> Option<CommandId> {
         let mut known = self.0.lock().expect("no code panics while it holds the clients");
         if let Some(last) = known.last.get(client) {
@@ -72,7 +73,7 @@ impl RemoteClients {
         None
     }
 
-    /// Whether this command is to be carried out: `false` if it was taken before.
+    /// Accepts a command; returns `false` if it was accepted before.
     pub(super) fn take(&self, client: &str, id: CommandId) -> bool {
         let mut known = self.0.lock().expect("no code panics while it holds the clients");
         match known.last.get_mut(client) {

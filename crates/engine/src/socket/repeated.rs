@@ -1,7 +1,7 @@
-//! [`Repeated`]: what a new connection shows once more of the reply that is being written.
+//! [`Repeated`]: recognizes live updates of the current reply that a reconnect repeats.
 //!
-//! Who joins in the middle of a reply first gets its beginning. A process that joins again has shown some of that, and
-//! passes on only what follows it.
+//! A client that joins in the middle of a reply first receives its beginning. After a reconnect, a part of that was
+//! already shown, and only the rest is passed on.
 use haft_core::{Event, Update};
 use std::collections::VecDeque;
 
@@ -15,7 +15,8 @@ impl Repeated {
         Self(shown.into())
     }
 
-    /// Returns what of `event` is to be shown. Where another reply comes than before, that one is void first.
+    /// Returns the events to show for `event`. If another reply arrives than before, an update first voids the earlier
+    /// one.
     pub(super) fn fresh(&mut self, event: Event) -> Vec<Event> {
         let Some(before) = self.0.front_mut() else { return vec![event] };
         let update = match event {

@@ -1,4 +1,4 @@
-//! [`Served`]: a session as it is served to people at other machines.
+//! [`Served`]: serves a session to users at other machines.
 use super::{
     connection::{Client, Owned, receive},
     remote::{Link, RemoteClients},
@@ -12,20 +12,19 @@ use haft_core::Stage;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// A session as it is served to people at other machines. It does not keep the session open.
+/// A session that is served to users at other machines. It does not keep the session open.
 pub struct Served {
     pub(super) journal: Journal,
     pub(super) mailbox: mpsc::WeakUnboundedSender<SessionMessage>,
     pub(super) permission: Permission,
     pub(super) stage: Arc<dyn Stage>,
     pub(super) user: Option<String>,
-    /// Counts its people as code that may answer; `None` for a session of another machine.
+    /// Counts its users as listeners that may answer; `None` for a session of another machine.
     pub(super) answering: Option<Arc<Answering>>,
 }
 
 impl Served {
-    /// `session` for people at other machines. Their commands are recorded in the name of `user`, if the server has
-    /// users.
+    /// Serves `session` to users at other machines. Their commands are recorded for `user`, if the server has users.
     pub fn of(session: &Session, user: Option<String>) -> Self {
         Self {
             journal: session.journal.clone(),
@@ -37,11 +36,12 @@ impl Served {
         }
     }
 
-    /// Serves the person at the other end of `link`, who has proved to be allowed to, until they leave or the session
-    /// closes. `is_at_rest`: no turn runs.
+    /// Serves the user at the other end of `link`, whom the caller has authorized, until the user disconnects or the
+    /// session closes. `is_at_rest`: no turn runs.
     ///
-    /// They may do all that a client of this machine may whom a person has started, choose any mode up to the session's
-    /// widest, and accept lines for the notes of the workspace. They make no call and add no folder.
+    /// The user has the rights of a local client that a user has started. In addition, the user may choose any mode up
+    /// to the session's most permissive one, and accept lines for the notes of the workspace. The user cannot make
+    /// calls or add folders.
     pub async fn serve(&self, link: Link, clients: &RemoteClients, is_at_rest: bool) {
         let _listener = self.answering.as_ref().map(|answering| answering.listen());
         let owned = Owned { journal: &self.journal, mailbox: &self.mailbox, permission: &self.permission };

@@ -1,4 +1,4 @@
-//! [`check`]: holds the last reply of a turn against the schema of its answer.
+//! [`check`]: checks the last reply of a turn against the schema of its answer.
 use crate::{journal::JournalError, session::context::Log};
 use haft_core::{
     AnswerForm, AnswerSchema, Fact, Message, Outcome, Transcript,
@@ -7,8 +7,8 @@ use haft_core::{
 };
 use serde_json::Value;
 
-/// Records whether the last reply is the answer that was asked for. Returns how the turn ends, which would end with
-/// `outcome` otherwise; `None` where the model is asked once more.
+/// Records whether the last reply is a valid answer. Returns how the turn, which would otherwise end with `outcome`,
+/// ends; `None` if the model is asked again.
 pub(crate) fn check(log: &mut Log, outcome: Outcome) -> Result<Option<Outcome>, JournalError> {
     let Some(schema) = log.transcript.answer_schema().cloned() else { return Ok(Some(outcome)) };
     let problems = match answer(&log.transcript, &schema) {
@@ -27,7 +27,7 @@ pub(crate) fn check(log: &mut Log, outcome: Outcome) -> Result<Option<Outcome>, 
     }))
 }
 
-/// What a request says of the answer.
+/// The answer form for a request.
 pub(crate) fn form(transcript: &Transcript) -> Option<AnswerForm> {
     let schema = transcript.answer_schema()?.clone();
     Some(AnswerForm { schema, is_due: transcript.rejections() > 0 })

@@ -1,5 +1,4 @@
-//! [`ask_once`]: one request to the model: the window that it fills, what is set aside for it, what comes back, and
-//! what it cost.
+//! [`ask_once`]: sends one request to the model, within the window and the budget, and records the reply and its cost.
 use super::{answer, fallback};
 use crate::setup::Model;
 use crate::{
@@ -18,23 +17,23 @@ use haft_core::{
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// The window of a model if unknown: most have at least that (2025-10).
+/// The window of a model if it is unknown: most models have at least this (2025-10).
 const DEFAULT_WINDOW_TOKENS: u64 = 128_000;
 
-/// Maximum tokens that stay free between a request and its reply, since its size is an estimate.
+/// Maximum tokens that stay free between a request and its reply, because the size of the request is an estimate.
 const MAX_MARGIN_TOKENS: u64 = 1_024;
 
-/// Tokens set aside for a reply without a limit.
+/// Tokens reserved for a reply without a limit.
 const DEFAULT_REPLY_TOKENS: u32 = 8_192;
 
-/// Why a call whose arguments hold a secret is not made.
+/// The problem of a call whose arguments contain a secret.
 const SECRET_IN_ARGUMENTS: &str = "its arguments hold a value that is kept secret, which the journal must not hold; \
      have a command read it from a file or a variable, or ask the user to write it";
 
 /// Why there is no reply.
 pub(crate) enum NoReply {
     Reached(Reached),
-    /// `was_begun`: some of the reply was seen live.
+    /// `was_begun`: a part of the reply was shown live.
     Failed {
         error: ProviderError,
         was_begun: bool,
@@ -46,10 +45,10 @@ pub(crate) enum NoReply {
     Interrupted,
 }
 
-/// How a reply came to its end.
+/// How a reply ended.
 pub(crate) enum StreamEnd {
     Whole,
-    /// It is larger than a reply may be.
+    /// The reply exceeded the maximum size.
     TooLarge,
     Interrupted,
     Failed(ProviderError),
@@ -86,7 +85,7 @@ pub(crate) async fn ask_once(
             given_up(log, &mut reserved, reply, error.is_timed_out(), &error.to_string())?;
             return Ok(Err(NoReply::Failed { error, was_begun }));
         }
-        // The next model is not to read it as its own.
+        // Not recorded, so that the next model does not read it as its own reply.
         StreamEnd::Whole if reply.stop() == StopReason::Refusal && fallback::is_left(log, session) => {
             let was_begun = !reply.is_empty();
             given_up(log, &mut reserved, reply, true, ModelFault::Refused.sentence())?;
@@ -102,7 +101,7 @@ pub(crate) async fn ask_once(
             hint: Some("ask again, or take another model".into()),
             reason: None,
         }),
-        // A call of such a reply may be half a call, and who asks again gets the same.
+        // A call of such a reply may be incomplete, and a second request would give the same.
         StreamEnd::Whole if reply.stop().is_endless() => {
             let stop = reply.stop();
             Ok(spoken(reply, stop))
@@ -117,7 +116,8 @@ pub(crate) async fn ask_once(
     Ok(fact)
 }
 
-/// Refuses calls whose arguments hold a secret: the journal would tell of another call than the one that runs.
+/// Refuses calls whose arguments contain a secret: the redacted call in the journal would differ from the call that
+/// runs.
 fn refuse_secrets(parts: &mut [Part], journal: &Journal) {
     for part in parts {
         let Part::ToolCall(call) = part else { continue };
@@ -130,7 +130,7 @@ fn refuse_secrets(parts: &mut [Part], journal: &Journal) {
     }
 }
 
-/// Sets aside what the next request may cost, with a reply of at most `max_output` tokens.
+/// Reserves the maximum cost of the next request, with a reply of at most `max_output` tokens.
 pub(crate) fn reserve(
     session: &SessionContext,
     transcript: &Transcript,
@@ -145,7 +145,8 @@ fn wanted(max_output: u32) -> u64 {
     u64::from(if max_output == 0 { DEFAULT_REPLY_TOKENS } else { max_output })
 }
 
-/// Reads one reply to its end. `is_shown`: each delta goes out live. Records the cost of attempts that were given up on the way.
+/// Reads one reply to its end. `is_shown`: each delta is shown live. Records the cost of attempts that the provider
+/// gave up.
 pub(crate) async fn read_stream(
     log: &mut Log,
     session: &SessionContext,
@@ -177,7 +178,7 @@ pub(crate) async fn read_stream(
         let updates = reply.push(delta);
         if is_shown && !updates.is_empty() {
             updates.into_iter().for_each(|update| log.journal.live(update));
-            // Clients that watch get a turn: a reply that is there at once would overrun them.
+            // Yields to followers, because a reply that arrives all at once would outrun them.
             tokio::task::coop::consume_budget().await;
         }
         if let Some((abandoned, charged, reason)) = retried {
@@ -199,7 +200,7 @@ pub(crate) async fn read_stream(
     }
 }
 
-/// Records what a request cost that came to nothing: it may be `charged` for, or the model said something.
+/// Records the cost of a failed request, if the vendor may charge for it (`charged`) or the model had begun to answer.
 pub(crate) fn given_up(
     log: &mut Log,
     reserved: &mut Reserved,
@@ -224,7 +225,7 @@ fn refused() -> Fact {
     }
 }
 
-/// About how many tokens a reply has.
+/// Estimated tokens of a reply.
 fn written_in(fact: &Fact) -> u64 {
     match fact {
         Fact::Replied { parts, .. } => tokens::of_message(&Message::Assistant { parts: parts.clone() }),
@@ -232,7 +233,7 @@ fn written_in(fact: &Fact) -> u64 {
     }
 }
 
-/// Without its calls: half a call is no call.
+/// The fact for a reply that was cut off, without its calls, which may be incomplete.
 fn spoken(reply: Reply, stop: StopReason) -> Fact {
     let usage = reply.usage();
     Fact::Replied { parts: reply.into_spoken_parts(), usage, stop }

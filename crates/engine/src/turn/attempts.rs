@@ -1,5 +1,5 @@
-//! [`run`]: further attempts at the goal that a turn did not reach, side by side. The first that reaches it is settled, or the
-//! one that a person chooses.
+//! [`run`]: runs further attempts at the goal that a turn did not reach, concurrently. Settles the first attempt that
+//! reaches it, or the one that the user chooses.
 use super::{calls::attended, recover};
 use crate::{
     journal::JournalError,
@@ -23,10 +23,10 @@ use serde_json::json;
 use std::{num::NonZero, sync::Arc, thread, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-/// The call that stands for all attempts. It is no tool.
+/// The name of the call that represents all attempts. It is not a tool.
 const CALL_NAME: &str = "attempts";
 
-/// What the last paragraph of the prompt of an attempt begins with.
+/// The beginning of the last paragraph of an attempt's prompt.
 pub const ATTEMPT_MARK: &str = "[Attempt ";
 
 /// Advice for each attempt from the second one on, so that attempts differ even if the model takes no sampling
@@ -39,10 +39,11 @@ const ADVICE: [&str; 5] = [
     "Go through the goal word by word, and look for what the first attempt left out.",
 ];
 
-/// Records that other attempts begin, if the goal asks for some and a turn that would end with `outcome` did not reach it.
+/// Records that other attempts begin, if the goal has further attempts and the turn, which would end with `outcome`,
+/// did not reach it.
 pub(super) fn begin(log: &mut Log, session: &SessionContext, outcome: Outcome) -> Result<bool, JournalError> {
     let Some(goal) = log.transcript.goal().map(|open| &open.goal) else { return Ok(false) };
-    // In a replay, a turn that ended at a limit ends because no more was recorded.
+    // In a replay, a turn that ended at a limit fails, because no further reply was recorded.
     let is_over = goal.only.is_some() && outcome == Outcome::Failed;
     let is_missed = is_over || matches!(outcome, Outcome::Stuck | Outcome::RoundLimit | Outcome::Repeating);
     let attempts = goal.attempts.unwrap_or_default();
@@ -59,7 +60,7 @@ pub(super) fn begin(log: &mut Log, session: &SessionContext, outcome: Outcome) -
     Ok(true)
 }
 
-/// Whether the attempts that have ended left a winner, whose files are real.
+/// Whether one of the ended attempts won, so that its files are settled.
 pub(super) fn have_won(log: &Log) -> bool {
     let entries = log.journal.entries();
     let mut ended = entries.iter().rev().filter_map(|entry| match &entry.fact {
@@ -69,7 +70,7 @@ pub(super) fn have_won(log: &Log) -> bool {
     ended.next().unwrap_or_default()
 }
 
-/// Makes the attempts of `call`, settles what the first one changed that reaches the goal, and records the end of the call.
+/// Runs the attempts of `call`, settles the changes of the winner, and records the end of the call.
 pub(super) async fn run(
     log: &mut Log,
     session: &SessionContext,
@@ -98,20 +99,20 @@ pub(super) async fn run(
     .await
 }
 
-/// What all attempts begin with.
+/// The common start of all attempts.
 struct Start {
-    /// Changes from the workspace as it is to the files as they were before the turn.
+    /// Changes from the current workspace to the files before the turn.
     base: Vec<Change>,
     goal: Goal,
-    /// The prompt of the turn, and what the first attempt came to.
+    /// The prompt of the turn, and the result of the first attempt.
     told: Vec<Part>,
-    /// What each may spend.
+    /// The budget of each attempt.
     budget: Budget,
-    /// What attempts of this call came to, before its process died.
+    /// The attempts of this call that had ended before a crash.
     known: Vec<AttemptEnd>,
 }
 
-/// Attempts of one call, side by side.
+/// The concurrent attempts of one call.
 struct Race<'a> {
     session: &'a SessionContext,
     run: CallRun<'a>,
@@ -127,7 +128,7 @@ struct Winner {
     files: Vec<AttemptedFile>,
 }
 
-/// The first answer to the question which attempt is taken: what the first attempt wrote is in the workspace.
+/// The first choice in the question which attempt to take: the files of the first attempt stay in the workspace.
 const NONE: &str = "none of them: the files stay as they are";
 
 impl Winner {
@@ -142,12 +143,12 @@ impl Winner {
     }
 }
 
-/// What became of attempts.
+/// The result of choosing an attempt.
 enum Taken {
     Attempt(Winner),
     /// No attempt reached the goal.
     Missed,
-    /// A person wants none of those that did.
+    /// The user rejected all attempts that reached the goal.
     Refused,
 }
 
@@ -172,13 +173,14 @@ impl Race<'_> {
         })
     }
 
-    /// The only one that reached the goal, or the one that a person chooses; without an answer the one with the lowest number.
+    /// Returns the only attempt that reached the goal, or the one that the user chooses; without an answer, the one
+    /// with the lowest number.
     async fn taken(&self, call: &ToolCall, mut passed: Vec<Winner>, last: u32) -> Taken {
         if passed.len() < 2 {
             return passed.pop().map_or(Taken::Missed, Taken::Attempt);
         }
         passed.sort_by_key(|winner| winner.number);
-        // The place of an attempt in the list is its number.
+        // The position of an attempt in the list is its number.
         let others = (2..=last).map(|number| {
             let winner = passed.iter().find(|winner| winner.number == number);
             winner.map_or_else(|| format!("attempt {number}, which did not reach the goal"), Winner::choice)
@@ -212,12 +214,12 @@ impl Race<'_> {
         chosen.map_or(Taken::Refused, |place| Taken::Attempt(passed.swap_remove(place)))
     }
 
-    /// Makes the attempts up to the number `last` that are not known, until one of them reaches the goal, or all of them where a
-    /// person chooses. Returns those that reach it, in the order in which they ended.
+    /// Runs the attempts up to the number `last` that have not ended yet, until one of them reaches the goal, or all of
+    /// them if the user chooses. Returns those that reach the goal, in the order of their ends.
     async fn passed(&self, call: &ToolCall, start: &Start, last: u32) -> Result<Vec<Winner>, Unrecorded> {
         let stop = self.cancel.child_token();
         let choose = start.goal.choose;
-        // Journals of before do not have the files of an attempt.
+        // Older journals do not contain the files of an attempt.
         let is_kept = |end: &&AttemptEnd| end.result.is_reached() && !end.changes.is_empty();
         let mut passed: Vec<Winner> = start.known.iter().filter(is_kept).map(|end| self.known(end)).collect();
         if !choose && !passed.is_empty() {
@@ -269,7 +271,7 @@ impl Race<'_> {
         }
     }
 
-    /// `None` if it was not begun.
+    /// Runs one attempt; `None` if it was not begun.
     async fn attempt(
         &self,
         start: &Start,
@@ -295,7 +297,7 @@ impl Race<'_> {
         }
     }
 
-    /// Makes what the winner changed real, as the changes of one call; nothing of it, if a file was changed meanwhile.
+    /// Settles the changes of the winner as the changes of one call; none of them if a file was changed meanwhile.
     async fn settle(
         &self,
         Winner { number, session, stage, files: _ }: Winner,
@@ -323,7 +325,7 @@ fn last_of(call: &ToolCall) -> u32 {
     count.unwrap_or_default().clamp(1, u32::from(MAX_ATTEMPTS) - 1) + 1
 }
 
-/// What attempts of `call` came to that ended before.
+/// The ends of attempts of `call` that are already recorded.
 fn known(entries: &[Arc<Entry>], call: &CallId) -> Vec<AttemptEnd> {
     let ended = entries.iter().filter_map(|entry| match &entry.fact {
         Fact::AttemptEnded(end) if end.call == *call => Some(end.clone()),
@@ -343,8 +345,7 @@ fn at_once(session: &SessionContext) -> usize {
     cores.min(session.shared.setup.profile.delegation.at_once.max(1))
 }
 
-/// The changes that lead from the workspace as it is to the files as they were before the turn. What a person changed since
-/// stays.
+/// The changes from the current workspace to the files before the turn. Changes by the user since then stay.
 async fn base(session: &SessionContext, entries: &[Arc<Entry>]) -> Vec<Change> {
     let steps = undo::back_to(entries, before_turn(entries)).changes;
     let whole: Vec<Change> =
@@ -359,14 +360,14 @@ async fn base(session: &SessionContext, entries: &[Arc<Entry>]) -> Vec<Change> {
     tokio::task::spawn_blocking(merging).await.unwrap_or_default()
 }
 
-/// The last entry before the turn that is open.
+/// The last entry before the open turn.
 fn before_turn(entries: &[Arc<Entry>]) -> Seq {
     let path = active_path(entries);
     let ends = |entry: &&Arc<Entry>| matches!(entry.fact, Fact::TurnEnded { .. } | Fact::Rewound { .. });
     path.iter().rev().find(|entry| ends(entry)).or(path.first()).map_or(Seq(0), |entry| entry.seq)
 }
 
-/// The prompt of the turn, and what its own attempt came to.
+/// The prompt of the turn, and the result of the turn's own attempt.
 fn told(entries: &[Arc<Entry>]) -> Vec<Part> {
     let path = active_path(entries);
     let before = before_turn(entries);

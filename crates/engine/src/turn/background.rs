@@ -10,8 +10,8 @@ use serde_json::json;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Prepares `fact` for the journal. If it is the end of a task that worked in a view, what the task changed is real on return,
-/// and the result says so.
+/// Prepares `fact` for the journal. If it is the end of a task that worked in a view, the task's changes are settled on
+/// return, and the result says so.
 pub(super) async fn settled(
     log: &mut Log,
     session: &SessionContext,
@@ -42,8 +42,8 @@ pub(super) async fn settled(
     Ok(Fact::TaskEnded { task: job, result })
 }
 
-/// Records the end of a task whose start was undone. Its changes are dropped, and the model is not asked: the
-/// conversation does not know the task.
+/// Records the end of a task whose start was undone. Its changes are dropped, and the model is not asked, because the
+/// conversation does not contain the task.
 pub(crate) async fn drop_task(
     log: &mut Log,
     session: &SessionContext,
@@ -55,7 +55,7 @@ pub(crate) async fn drop_task(
     log.record(Fact::TurnEnded { outcome, rounds: 0, usage, cost_usd: None })
 }
 
-/// The call that began it, as it ran.
+/// The call that started the task, as it ran.
 fn call_of(entries: &[Arc<Entry>], job: &TaskId) -> ToolCall {
     let mut before = entries.iter().rev();
     let ended = before.find_map(|entry| match &entry.fact {

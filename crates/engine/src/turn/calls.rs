@@ -27,8 +27,8 @@ pub(crate) async fn run_tools(
     .await
 }
 
-/// Does `work`, and records what it has to say. If the journal fails, the work is dropped where it stands: nothing
-/// continues unrecorded.
+/// Runs `work`, and records its facts and updates. If the journal fails, `work` is dropped, so that nothing continues
+/// unrecorded.
 pub(super) async fn attended<T>(
     log: &mut Log,
     work: impl AsyncFnOnce(Recorder) -> T,

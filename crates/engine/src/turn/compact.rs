@@ -1,4 +1,5 @@
-//! [`compact`]: replaces the beginning of a conversation by a summary: of the model's making, otherwise by rule.
+//! [`compact`]: replaces the beginning of a conversation by a summary, written by the model or, if it fails, built by
+//! rules.
 use super::{
     ask::{self, StreamEnd},
     digest,
@@ -20,11 +21,11 @@ const SUMMARY_PROMPT: &str = "Write the summary that the agent goes on from. Say
                      which errors came up and how they were solved; and what comes next. Take over earlier summaries. \
                      No preface. At most 500 words.";
 
-/// What a summary may take beyond its own length, for models that think first.
+/// Additional tokens for a summary request, for models that think first.
 const THINKING_TOKENS: u64 = 2_000;
 
-/// Puts a summary in place of all but the last `kept` messages. Records nothing before the summary is complete, so that
-/// a crash or a cancellation leaves the conversation as it was.
+/// Replaces all but the last `kept` messages by a summary. Records nothing before the summary is complete, so that a
+/// crash or a cancellation leaves the conversation unchanged.
 pub(crate) async fn compact(
     log: &mut Log,
     session: &SessionContext,
@@ -65,7 +66,7 @@ pub(crate) async fn compact(
     log.record(fact(then.size(window.fixed)))
 }
 
-/// What the model makes of `messages`; nothing where it fails or says nothing.
+/// Asks the model for a summary of `messages`; `None` if it fails or the summary is empty.
 async fn ask(
     log: &mut Log,
     session: &SessionContext,

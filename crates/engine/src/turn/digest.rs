@@ -1,15 +1,16 @@
-//! [`digest`]: a conversation as a text: for a model that summarizes it, and as the summary itself if no model can.
+//! [`digest`]: writes a conversation as a text, as the summary if no model can summarize it. [`told`]: the same for a
+//! model that summarizes it.
 use haft_core::{
     ChangeKind, Changed, Entry, Fact, Message, Part, ToolCall, active_path, clip, text_of, tokens,
 };
 use std::{collections::BTreeMap, fmt::Write, sync::Arc};
 
-/// Maximum bytes of a result or of a call's arguments in a digest: enough to see what came of it.
+/// Maximum bytes of a result or of a call's arguments in a digest: enough to see the outcome.
 const MAX_EXCERPT_BYTES: usize = 600;
 /// Maximum prompts and results in a digest, the last ones.
 const MAX_DIGEST_ITEMS: usize = 12;
 
-/// The messages one after the other, in at most about `tokens`.
+/// Writes the messages one after the other, in at most about `tokens` tokens.
 pub(crate) fn told(messages: &[Arc<Message>], tokens: u64) -> String {
     let told: Vec<String> = messages.iter().map(|message| of_message(message)).collect();
     tokens::fit(&told.join("\n\n"), tokens, "")
@@ -39,7 +40,7 @@ fn glance(text: &str) -> String {
     clip::Clip { lines: 40, bytes: MAX_EXCERPT_BYTES, keep: clip::Keep::Both }.apply(text.trim(), "")
 }
 
-/// Summarizes prompts, calls and results by rule, in at most about `tokens`.
+/// Summarizes prompts, calls and results by rules, in at most about `tokens` tokens.
 pub(crate) fn digest(entries: &[Arc<Entry>], tokens: u64) -> String {
     let path = active_path(entries);
     let facts: Vec<&Fact> = path.iter().map(|entry| &entry.fact).collect();

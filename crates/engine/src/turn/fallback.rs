@@ -1,5 +1,5 @@
-//! [`after`]: what follows a request that failed: another model takes over, the turn waits until a limit is reset, or it
-//! ends.
+//! [`after`]: decides what follows a failed request: another model takes over, the turn waits until a limit is reset,
+//! or it ends.
 use crate::{
     journal::{
         JournalError,
@@ -12,26 +12,26 @@ use haft_core::{Fact, ModelFault, ProviderError, Update};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// A machine may sleep meanwhile: the clock is read again at least this often.
+/// Maximum interval between readings of the clock during a wait, because the machine may be suspended meanwhile.
 const CLOCK_INTERVAL_MS: u64 = 30_000;
 
-/// The first wait is at least this long and each further one in a row twice as long, whatever the vendor says: a server
-/// that names a time and does not keep it is not asked without end.
+/// Minimum of the first wait. The minimum doubles with each consecutive wait, whatever the vendor says, so that a
+/// server that names a wrong time is not asked endlessly.
 const MIN_WAIT_MS: u64 = 1_000;
 
-/// After that many doublings the minimum wait stays the same: 17 minutes.
+/// Maximum number of doublings of the minimum wait, which is then 17 minutes.
 const MAX_DOUBLINGS: u32 = 10;
 
 /// Why a model cannot answer.
 struct Failure {
     reason: ModelFault,
-    /// In the words of the vendor.
+    /// The vendor's message.
     message: String,
     /// When it can, in milliseconds since 1970-01-01 UTC, if the vendor named a time.
     until: Option<u64>,
 }
 
-/// What is recorded after a request failed. `was_begun`: some of the reply was seen live.
+/// Returns the fact to record after a failed request. `was_begun`: a part of the reply was shown live.
 pub(crate) fn after(log: &Log, session: &SessionContext, error: &ProviderError, was_begun: bool) -> Fact {
     tracing::debug!(?error, "the model could not be asked");
     let failed = |hint| Fact::ModelFailed { message: error.to_string(), hint, reason: error.fault() };
@@ -64,7 +64,7 @@ pub(crate) fn is_left(log: &Log, session: &SessionContext) -> bool {
     next(log, session).is_some()
 }
 
-/// The switch at the beginning of a turn away from a model that cannot answer until a person does something about it.
+/// Returns the switch, at the beginning of a turn, from a model that cannot answer until the user resolves a fault.
 pub(crate) fn from_the_first(log: &Log, session: &SessionContext) -> Option<Fact> {
     let faults = session.lasting_faults.lock().expect("no code panics while it holds the faults");
     let known = faults.get(&session.model(&log.transcript).spec).cloned();
@@ -73,7 +73,7 @@ pub(crate) fn from_the_first(log: &Log, session: &SessionContext) -> Option<Fact
     switched(log, session, &Failure { reason, message, until: None })
 }
 
-/// Sleeps where the turn waits for a model. Returns whether it was cancelled.
+/// Sleeps if the turn waits for a model. Returns whether it was cancelled.
 pub(crate) async fn is_awaited(log: &Log, cancel: &CancellationToken) -> Result<bool, JournalError> {
     let Some(until) = log.transcript.models().awaited_until() else { return Ok(false) };
     log.journal.sync().await?;
@@ -102,7 +102,7 @@ fn remember(log: &Log, session: &SessionContext, failure: &Failure) {
     }
 }
 
-/// What was seen live of the reply is void.
+/// Voids the live updates of the reply.
 fn take_back(log: &Log, failure: &Failure, was_begun: bool) {
     if was_begun {
         log.journal.live(Update::Retrying { reason: failure.message.clone(), after_ms: 0 });
@@ -146,7 +146,7 @@ fn awaited(log: &Log, session: &SessionContext, failure: &Failure) -> Option<Fac
     is_within.then_some(fact)
 }
 
-/// The model, of those that failed in this turn, that can answer first, and when.
+/// The model among those that failed in this turn that can answer first, and when.
 fn first_reset<'a>(
     log: &Log,
     session: &'a SessionContext,

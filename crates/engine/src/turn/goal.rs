@@ -9,7 +9,7 @@ use haft_core::{
     progress::{Progress, progress},
 };
 
-/// Records the first run of the check, if a goal was set since the model was asked last. Returns whether it did.
+/// Records the first run of the check, if a goal was set since the last request to the model. Returns whether it did.
 pub(super) fn check_first(log: &mut Log) -> Result<bool, JournalError> {
     let is_due = log.transcript.goal().is_some_and(|open| open.checks == 0) && !log.transcript.is_planning();
     if is_due {
@@ -18,8 +18,8 @@ pub(super) fn check_first(log: &mut Log) -> Result<bool, JournalError> {
     Ok(is_due)
 }
 
-/// Records a run of the check, if the turn would end and the goal is not reached. Returns how the turn ends; `None` where the
-/// check runs first.
+/// Records a run of the check, if the turn would end and the goal is not reached. Returns how the turn ends; `None` if
+/// the check runs first.
 pub(super) fn check(log: &mut Log, outcome: Outcome) -> Result<Option<Outcome>, JournalError> {
     let is_wanted =
         log.transcript.goal().is_some() && !log.transcript.is_call() && !log.transcript.is_planning();
@@ -32,8 +32,8 @@ pub(super) fn check(log: &mut Log, outcome: Outcome) -> Result<Option<Outcome>, 
     }
 }
 
-/// Records what the check that has ended shows. Returns how the turn ends, which would end with `outcome` otherwise;
-/// `None` where the model continues.
+/// Records what the check that has ended shows. Returns how the turn, which would otherwise end with `outcome`, ends;
+/// `None` if the model continues.
 pub(super) fn judge(log: &mut Log, outcome: Outcome) -> Result<Option<Outcome>, JournalError> {
     let Some(goal) = log.transcript.goal().map(|open| open.goal.clone()) else { return Ok(Some(outcome)) };
     match progress(&active_path(&log.journal.entries())) {
@@ -51,7 +51,7 @@ pub(super) fn judge(log: &mut Log, outcome: Outcome) -> Result<Option<Outcome>, 
     }
 }
 
-/// Records a run of the check in the workspace, where an attempt has won. Returns how the turn ends otherwise.
+/// Records a run of the check in the workspace if an attempt has won. Otherwise returns how the turn ends.
 pub(super) fn judge_attempts(log: &mut Log) -> Result<Option<Outcome>, JournalError> {
     if !attempts::have_won(log) {
         return Ok(Some(Outcome::Stuck));
@@ -60,7 +60,7 @@ pub(super) fn judge_attempts(log: &mut Log) -> Result<Option<Outcome>, JournalEr
     Ok(None)
 }
 
-/// Lets the check run unasked, if a person wrote it.
+/// Lets the check run without approval, if the user wrote it.
 pub(super) fn allow(log: &Log, session: &SessionContext, calls: &[ToolCall]) {
     if let (true, Some(open), [check]) = (log.transcript.is_checking(), log.transcript.goal(), calls) {
         session.calls.interactions.set_typed(open.goal.is_typed.then(|| check.id.clone()));

@@ -4,9 +4,11 @@ use haft_call::hook_note;
 use haft_core::{Fact, Hooked, Moment, Outcome, Part, text_of};
 use tokio_util::sync::CancellationToken;
 
-/// A prompt with what hooks add to it, or [`Fact::PromptDenied`] in its place. Other facts stay as they are.
+/// Returns a prompt with the context of hooks, or [`Fact::PromptDenied`] in its place. Other facts are returned
+/// unchanged.
 ///
-/// A prompt that is interrupted before every hook has answered is denied: the model would read it with the next one.
+/// A prompt that is interrupted before every hook has answered is denied: otherwise the model would read it with the
+/// next prompt.
 pub(crate) async fn checked(session: &SessionContext, fact: Fact, cancel: &CancellationToken) -> Fact {
     let Fact::Prompted { mut parts, channel } = fact else { return fact };
     let prompt = text_of(&parts);
@@ -26,7 +28,7 @@ pub(crate) async fn checked(session: &SessionContext, fact: Fact, cancel: &Cance
     Fact::Prompted { parts, channel }
 }
 
-/// Tells hooks that a turn is over, also one that was interrupted.
+/// Tells hooks that a turn has ended, even if it was interrupted.
 pub(crate) async fn turn_ends(session: &SessionContext, outcome: Outcome) {
     hear(session, Moment::TurnEnds { outcome }).await;
 }

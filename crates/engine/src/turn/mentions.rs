@@ -1,10 +1,10 @@
-//! [`resolved`]: puts in what a person's prompt names of tool sources.
+//! [`resolved`]: inserts the prompts and resources of tool sources that the user's prompt names.
 use crate::session::context::{Log, SessionContext};
 use haft_core::{Fact, Part, SessionOpened};
 use tokio_util::sync::CancellationToken;
 
-/// A prompt with what sources have for the names in its first text, or [`Fact::PromptDenied`] in its place. Other facts stay as
-/// they are, and so do prompts that no person typed: those of jobs and of subagents.
+/// Returns a prompt with the contents that sources have for the names in its first text, or [`Fact::PromptDenied`] in
+/// its place. Other facts are returned unchanged, and so are prompts of jobs and subagents, which no user typed.
 pub(crate) async fn resolved(
     log: &Log,
     session: &SessionContext,

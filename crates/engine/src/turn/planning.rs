@@ -1,4 +1,4 @@
-//! [`ask`]: asks a person whether the plan that the last reply is may be carried out.
+//! [`ask`]: asks the user whether the plan in the last reply may be carried out.
 use super::calls::attended;
 use crate::{
     journal::JournalError,
@@ -8,18 +8,18 @@ use haft_call::Asker;
 use haft_core::{CallId, Fact, Mode, Outcome, Question};
 use tokio_util::sync::CancellationToken;
 
-/// What the model reads with each prompt in plan mode.
+/// The text for the model with each prompt in plan mode.
 const INSTRUCTIONS: &str = "[Plan mode] Make a plan, and change nothing: files cannot be written, and what commands \
      change is dropped. Look at what is there, ask the user what is unclear, and end with a plan as your reply: what is to be \
      done in which files, in which order, and how it is checked. The user then accepts the plan, edits it, or says what to \
      change.";
-/// What the model reads with the first prompt after it.
+/// The text for the model with the first prompt after plan mode.
 const OVER_TEXT: &str =
     "[Plan mode is over] Files can be changed from here on, as far as the user allows it.";
 /// The last choice.
 const KEEP_PLANNING: &str = "no, keep planning";
 
-/// Records what the model reads with the prompt that was recorded last.
+/// Records the text for the model with the last recorded prompt.
 pub(super) fn instruct(log: &mut Log, session: &SessionContext) -> Result<(), JournalError> {
     let is_on = is_on(session);
     if !is_on && !log.transcript.is_planning() {
@@ -30,7 +30,7 @@ pub(super) fn instruct(log: &mut Log, session: &SessionContext) -> Result<(), Jo
 }
 
 /// Asks about the last reply of a turn that would end with `outcome`, if it is a plan that may be carried out here.
-/// Returns how the turn ends; `None` where the model continues.
+/// Returns how the turn ends; `None` if the model continues.
 pub(super) async fn ask(
     log: &mut Log,
     session: &SessionContext,
@@ -72,7 +72,7 @@ pub(super) async fn ask(
     Ok(None)
 }
 
-/// Whether the session makes a plan. A subagent's session makes none of its own.
+/// Whether the session is in plan mode. A subagent's session makes no plan of its own.
 fn is_on(session: &SessionContext) -> bool {
     session.calls.ancestors.is_none() && session.calls.permission.mode() == Mode::Plan
 }
@@ -91,7 +91,7 @@ fn choices(log: &Log, session: &SessionContext) -> Vec<(String, Mode)> {
     choices
 }
 
-/// The mode that held before plan mode.
+/// The mode before plan mode.
 fn mode_before(log: &Log, session: &SessionContext) -> Mode {
     let entries = log.journal.entries();
     let chosen = entries.iter().rev().find_map(|entry| match entry.fact {
@@ -111,7 +111,7 @@ fn accepted_text(edited: Option<String>) -> String {
     }
 }
 
-/// What a person said of a plan.
+/// The user's answer about a plan.
 #[derive(Debug, PartialEq)]
 enum Answered {
     Accepted { mode: Mode, edited: Option<String> },

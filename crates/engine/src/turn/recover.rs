@@ -1,4 +1,4 @@
-//! [`put_in_order`]: settles what a crash left half-done.
+//! [`put_in_order`]: completes what a crash left unfinished.
 use super::rewind;
 use crate::{
     journal::JournalError,
@@ -15,30 +15,30 @@ use std::{
     sync::Arc,
 };
 
-/// What the journal holds of an open call.
+/// The facts in the journal about an open call.
 #[derive(Default)]
 struct Trace {
     started: Option<Tracking>,
     /// Whether the call could have effects that are not recorded.
     outside: bool,
     staged: Option<(Vec<Change>, ToolResult)>,
-    /// What sessions below did for it.
+    /// The changes of child sessions for the call.
     below: Option<Vec<Change>>,
-    /// The last of those changes; whether it is real is unknown. Everything before it is.
+    /// The last of these changes. It may not be settled; all earlier ones are.
     last_below: Vec<Change>,
-    /// Paths that were left alone, so that they are not tried again.
+    /// Paths that were left unchanged and are not tried again.
     unsettled: Vec<PathBuf>,
-    /// What the model is told of a call that was queued.
+    /// The result of a call that was queued.
     queued: Option<ToolResult>,
-    /// Whether it sends an item of the outbox.
+    /// Whether the call sends an outbox item.
     is_sent: bool,
 }
 
-/// Finishes an undo that was begun, settles what was staged, and answers what may have had effects that were not recorded.
-/// `left`: the number of processes that an earlier one had started and that could not be ended.
+/// Finishes an interrupted undo, settles staged changes, and ends calls that may have had unrecorded effects. `left`:
+/// the number of processes of an earlier session process that could not be ended.
 ///
-/// A call that had only started in a private view did nothing real: it stays open and runs again when the turn is
-/// continued.
+/// A call that had only started in a private view changed nothing outside: it stays open and runs again when the turn
+/// continues.
 pub(crate) async fn put_in_order(
     log: &mut Log,
     session: &SessionContext,
@@ -61,7 +61,7 @@ pub(crate) async fn put_in_order(
                 worded(session, &call, error)
             }
             Some(Trace { queued: Some(result), .. }) => result.clone(),
-            // No item is sent by itself, so that a person looks first, also where it did not begin.
+            // Haft never sends an item again automatically, even if its call did not begin: the user must check first.
             Some(
                 Trace { started: Some(Tracking::Untracked), .. }
                 | Trace { outside: true, .. }
@@ -78,14 +78,14 @@ pub(crate) async fn put_in_order(
         log.record(Fact::TaskEnded { task: running.job, result })?;
     }
     if opens_a_turn {
-        // No prompt asked for it: the model reads of it with the next one.
+        // No prompt started this turn, so the model reads the result with the next prompt.
         let (outcome, usage) = (Outcome::Interrupted, Usage::default());
         log.record(Fact::TurnEnded { outcome, rounds: 0, usage, cost_usd: None })?;
     }
     Ok(())
 }
 
-/// Ends work that was running at the crash: its staged changes are settled.
+/// Ends background tasks that were running at the crash, and settles their staged changes.
 async fn end_lost(
     log: &mut Log,
     session: &SessionContext,
@@ -108,7 +108,8 @@ async fn end_lost(
     }
 }
 
-/// Answers each open call with `why` it does not run, and one that had begun in a view with what became of that.
+/// Ends each open call with the reason `why` it does not run, or, if it had begun in a view, with the fact that its
+/// changes were dropped.
 pub(crate) fn end_open_calls(log: &mut Log, session: &SessionContext, why: &str) -> Result<(), JournalError> {
     let entries = log.journal.entries();
     let traces = traces(&entries);
@@ -127,10 +128,10 @@ pub(crate) fn end_open_calls(log: &mut Log, session: &SessionContext, why: &str)
     Ok(())
 }
 
-/// The message of a call that an undo took back and whose reply stays in the conversation.
+/// The message of a call that was undone and whose reply stays in the conversation.
 const TAKEN_BACK: &str = "interrupted: the user took the call back, and what it changed with it";
 
-/// Whether the conversation went back to an entry behind its last reply, so that calls of that reply have no results.
+/// Whether the conversation went back to an entry after its last reply, so that calls of that reply have no results.
 fn is_taken_back(entries: &[Arc<Entry>]) -> bool {
     let path = active_path(entries);
     let mut since = path.iter().rev().take_while(|entry| !matches!(entry.fact, Fact::Replied { .. }));
@@ -151,8 +152,8 @@ fn unknown(left: usize) -> ToolError {
     ToolError::new(ToolErrorKind::System, why).hint("look at what is there before you call it again")
 }
 
-/// Doing it twice is doing it once. A subagent's session that is opened on its own settles nothing: the sessions above
-/// it have continued without it.
+/// Settles the staged changes of a call again. Idempotent. A subagent's session that is opened on its own settles
+/// nothing: its parent sessions have continued without it.
 async fn settle_again(
     log: &mut Log,
     session: &SessionContext,
@@ -178,8 +179,8 @@ fn is_below(log: &Log) -> bool {
     SessionOpened::of(&log.journal.entries()).is_some_and(SessionOpened::is_subagent)
 }
 
-/// A task is not given again where sessions below have begun something. What they did stands; the last change may not
-/// be real yet.
+/// Ends a call whose child sessions have begun to change files: it is not repeated. Their changes stay; the last one
+/// may still have to be settled.
 async fn end_below(
     log: &mut Log,
     session: &SessionContext,
@@ -229,7 +230,7 @@ fn traces(entries: &[Arc<Entry>]) -> HashMap<&str, Trace> {
             Fact::SubagentChanged { call, changes, .. } => {
                 let below = traces.entry(&call.0).or_default().below.get_or_insert_default();
                 below.extend(changes.iter().cloned());
-                // After it, a command may have changed the same files again.
+                // A later command may have changed the same files again.
                 last_below = (!changes.is_empty()).then_some((&call.0, changes));
             }
             Fact::Unsettled { call, paths } => {

@@ -1,4 +1,4 @@
-//! [`carry_out`]: an undo or a redo, so that a process that dies in the middle of it leaves nothing half done.
+//! [`carry_out`]: carries out an undo or a redo. If the process ends in the middle, the next one completes it.
 use crate::{
     journal::JournalError,
     session::context::{Log, SessionContext},
@@ -11,11 +11,11 @@ use haft_core::{
 };
 use std::{collections::HashSet, path::PathBuf};
 
-/// Why a file cannot be put back whose content is not what was saved.
+/// The error for a file that cannot be restored because its stored content is invalid.
 const LOST: &str = "its saved content is missing or damaged";
 
-/// Moves files, and the conversation with them. What is about to be done is on disk before the first file is touched, and
-/// that it is done before anything else is recorded: see [`undo`].
+/// Changes files, and the conversation with them. The plan is on disk before the first file is touched, and the result
+/// is recorded before anything else: see [`undo`].
 pub(crate) async fn carry_out(
     log: &mut Log,
     session: &SessionContext,
@@ -26,8 +26,8 @@ pub(crate) async fn carry_out(
     move_files(log, session, rewind).await
 }
 
-/// Carries out the undo or redo to the end that another process began. What that one had moved stays moved, and its
-/// temporary files go.
+/// Completes an undo or redo that another process began. Files that were already changed stay, and temporary files are
+/// removed.
 pub(super) async fn finish(log: &mut Log, session: &SessionContext) -> Result<(), JournalError> {
     let entries = log.journal.entries();
     let Some((_, rewind)) = undo::interrupted(&entries) else { return Ok(()) };
@@ -35,16 +35,16 @@ pub(super) async fn finish(log: &mut Log, session: &SessionContext) -> Result<()
     move_files(log, session, rewind.clone()).await
 }
 
-/// A file that cannot be written is reported as a conflict; the others are moved all the same.
+/// Changes the files. A file that cannot be written is reported as a conflict and does not affect the others.
 async fn move_files(log: &mut Log, session: &SessionContext, rewind: Rewind) -> Result<(), JournalError> {
     let (calls, stop) = (&session.calls, &session.shared.stop);
     let mut rewind = rewind;
-    // In a workspace that is gone, no folder is made anew.
+    // If the workspace was removed, it is not recreated.
     let Unmoved { files: mut conflicts, mut failed } = match calls.workspace.is_dir() {
         true => calls.move_files(&rewind.changes, stop).await,
         false => Unmoved { files: paths(&rewind.changes), ..Unmoved::default() },
     };
-    // What could not be moved since the engine stops is moved by the next process that opens the session.
+    // If the engine stops, the next process that opens the session changes the remaining files.
     if stop.is_cancelled() && !failed.is_empty() {
         return Ok(());
     }
@@ -56,7 +56,7 @@ async fn move_files(log: &mut Log, session: &SessionContext, rewind: Rewind) -> 
         merges.iter().for_each(|change| merged.add_merged(change.clone()));
         rewind.changes = merged.changes;
         rewind.merged.extend(merged.merged);
-        // A file that holds both must not be merged once more.
+        // A merged file must not be merged again.
         log.record(Fact::Rewinding(rewind.clone()))?;
         log.journal.sync().await?;
         let is_left = |path: &PathBuf| merges.iter().all(|change| change.path != *path);

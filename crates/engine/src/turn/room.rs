@@ -31,7 +31,7 @@ pub(crate) async fn make_room(
             Room::Compact { kept } => compact(log, session, window, kept, cancel).await?,
         }
         let before = std::mem::replace(&mut size, log.transcript.size(window.fixed));
-        // If the words that name a file are longer than what they stand for, nothing is gained.
+        // Nothing is gained if the note is longer than the evicted text.
         if size >= before && !log.transcript.is_compacted() {
             break;
         }
@@ -39,7 +39,7 @@ pub(crate) async fn make_room(
     Ok(size < begin)
 }
 
-/// The results stay readable in the session's own folder.
+/// Evicts results. They stay readable in the session's own folder.
 fn evict(log: &mut Log, session: &SessionContext, cuts: &[Cut]) -> Result<(), JournalError> {
     let next = log.journal.last(|_| true).map_or(0, |last| last.0 + 1);
     let results = cuts.iter().filter_map(|cut| match &*log.transcript.messages()[cut.message] {
@@ -65,7 +65,7 @@ fn keep(file: &Path, content: &str) -> io::Result<PathBuf> {
     Ok(file.to_owned())
 }
 
-/// The line that a model reads where a result stood, or the ends of it.
+/// The text that replaces a result: a note, or the beginning and the end of the result.
 fn in_place_of(name: &str, result: &ToolResult, keep: u64, file: Option<&PathBuf>) -> String {
     let how = match file {
         Some(file) => format!("read `{}` to see it again", file.display()),

@@ -45,7 +45,7 @@ fn of_turn(session: &SessionContext, turn: &[&Arc<Entry>]) -> Spending {
     own
 }
 
-/// What was recorded since the last turn ended.
+/// The entries since the end of the last turn.
 fn open_turn(entries: &[Arc<Entry>]) -> Vec<&Arc<Entry>> {
     let path = active_path(entries);
     let ended = path.iter().rposition(|entry| is_boundary(&entry.fact));

@@ -1,4 +1,4 @@
-//! [`Calls`]: passes what a server sends while it works to the call that waits for it.
+//! [`Calls`]: passes the messages that a server sends during a call to that call.
 #![expect(
     deprecated,
     reason = "servers of all revisions in use still ask for roots and models, and log; 2026-07-28 only announces the end of it"
@@ -25,22 +25,22 @@ use std::{
 use tokio::{select, sync::Notify, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-/// The calls that a server works on at the moment.
+/// The running calls of a server.
 #[derive(Default)]
 pub(crate) struct Calls(Mutex<Vec<Arc<Call>>>);
 
-/// A call that waits for its answer.
+/// A call that waits for its result.
 pub(crate) struct Call {
     ctx: ToolContext,
-    /// The server gave a sign of life.
+    /// Notified when the server sends anything.
     sign: Notify,
-    /// Number of questions that wait for the person.
+    /// Number of questions that wait for the user.
     questions: AtomicUsize,
-    /// Cancelled when the caller no longer waits for the answer.
+    /// Cancelled when the result is not waited for anymore.
     ended: CancellationToken,
 }
 
-/// Ends with the call.
+/// Removes the call when it is dropped.
 pub(crate) struct Entered<'a> {
     calls: &'a Calls,
     pub(crate) call: Arc<Call>,
@@ -54,8 +54,8 @@ impl Calls {
         Entered { calls: self, call }
     }
 
-    /// The only running call. A server does not say which call it means, and must not read another person's
-    /// conversation.
+    /// The call, if only one is running. A server's message does not name its call, and must not reach the conversation
+    /// of another user.
     fn only(&self) -> Option<Arc<Call>> {
         match self.0.lock().as_slice() {
             [only] => Some(only.clone()),
@@ -78,7 +78,8 @@ impl Drop for Entered<'_> {
 }
 
 impl Call {
-    /// Returns once the server sent nothing for `limit`. The time in which a person thinks does not count.
+    /// Completes once the server has sent nothing for `limit`. The time in which a question waits for the user does not
+    /// count.
     pub(crate) async fn is_silent_for(&self, limit: Duration) {
         while timeout(limit, self.sign.notified()).await.is_ok() || self.questions.load(Ordering::Relaxed) > 0
         {
@@ -86,7 +87,7 @@ impl Call {
     }
 
     /// Waits for the answer to a question; `None` if the question is withdrawn: by `is_withdrawn`, or because the call
-    /// ends. A person may think for hours, and until then the call's channels to its session would stay open.
+    /// ends. The user may take hours, during which the call's channels to its session would otherwise stay open.
     async fn ask<T>(&self, asked: impl Future<Output = T>, is_withdrawn: &CancellationToken) -> Option<T> {
         self.questions.fetch_add(1, Ordering::Relaxed);
         let answer = select! {
@@ -100,17 +101,17 @@ impl Call {
     }
 }
 
-/// Our end of a connection.
+/// Haft's end of a connection.
 #[derive(Clone)]
 pub(crate) struct Client {
-    /// Name that the user gave the server.
+    /// The user's name of the server.
     pub(crate) server: String,
     pub(crate) calls: Arc<Calls>,
-    /// How often the list of tools changed.
+    /// Number of changes of the list of tools.
     pub(crate) changes: Arc<AtomicU64>,
-    /// `None` if the server is not offered any.
+    /// The folders for the server; `None` if it is not offered any.
     pub(crate) roots: Option<Roots>,
-    /// Whether the server may ask for answers of a model.
+    /// Whether the server may request answers of a model.
     pub(crate) offers_sampling: bool,
 }
 
@@ -177,7 +178,7 @@ impl ClientHandler for Client {
     }
 }
 
-/// What we say of ourselves.
+/// The description of this client for the server.
 pub(crate) fn introduction() -> InitializeRequestParams {
     use rmcp::model::{
         ClientCapabilities, ElicitationCapability, FormElicitationCapability, Implementation,

@@ -1,4 +1,4 @@
-//! [`complete`]: what the end of a prompt that is being typed can become: the name of a server's prompt, the value of an
+//! [`complete`]: completes the end of a prompt that is being typed: the name of a server's prompt, the value of an
 //! argument, or the URI of a resource.
 use super::{
     link::Link,
@@ -9,7 +9,7 @@ use haft_core::Completions;
 use rmcp::model::{ArgumentInfo, CompleteRequestParams, CompletionContext, Prompt, Reference};
 use std::{collections::HashMap, sync::Arc};
 
-/// What `typed` can become; `None` if it names no server, or the server does not answer.
+/// The completions of `typed`; `None` if it names no server, or the server does not answer.
 pub(super) async fn complete(servers: &[Arc<Server>], typed: &str) -> Option<Completions> {
     if let Some(rest) = typed.strip_prefix('/') {
         let (server, rest) = rest.split_once(':')?;
@@ -48,7 +48,7 @@ async fn argument(server: &Server, prompt: &str, arguments: &str, typed: &str) -
     Some(Completions { start: typed.len() - arguments.len() + start, values })
 }
 
-/// The argument that is being typed, and where its value begins.
+/// The argument that is being typed, and the start of its value.
 fn open_argument<'a>(prompt: &'a Prompt, typed: &str) -> Option<(&'a str, usize)> {
     let given = assigned(prompt, typed);
     let mut arguments = prompt.arguments.iter().flatten();
@@ -56,7 +56,7 @@ fn open_argument<'a>(prompt: &'a Prompt, typed: &str) -> Option<(&'a str, usize)
     match (given.last(), next) {
         (Some((name, at)), _) if at.end == typed.len() => Some((name, at.start)),
         (_, Some(next)) => Some((&next.name, typed.len())),
-        // The last argument gets all that is left.
+        // The last argument takes the rest of the text.
         (Some((name, at)), None) => Some((name, at.start)),
         (None, None) => None,
     }
@@ -75,7 +75,7 @@ async fn resource(server: &Server, begun: &str, typed: &str) -> Option<Completio
     Some(Completions { start: typed.len() - begun.len(), values: found })
 }
 
-/// URIs that begin with `begun`, of a template: as far as its first variable, or with each value of that.
+/// The URIs of a template that begin with `begun`: up to its first variable, or with each value of that variable.
 async fn filled_in(server: &Server, link: &Link, template: &str, begun: &str) -> Vec<String> {
     let Some((before, rest)) = template.split_once('{') else { return Vec::new() };
     let Some((variable, after)) = rest.split_once('}') else { return Vec::new() };
@@ -89,7 +89,7 @@ async fn filled_in(server: &Server, link: &Link, template: &str, begun: &str) ->
     values.into_iter().map(|value| format!("{before}{value}{after}")).collect()
 }
 
-/// What the server offers; `None` if it completes nothing.
+/// The values that the server offers; `None` if it does not support completion.
 async fn values(server: &Server, link: &Link, request: CompleteRequestParams) -> Option<Vec<String>> {
     let peer = link.service.peer();
     peer.peer_info()?.capabilities.completions.as_ref()?;

@@ -1,15 +1,15 @@
-//! [`answer`]: asks the person for the fields of a form that a server sent, or to open an address.
+//! [`answer`]: asks the user for the fields of a server's form, or to open an address.
 use haft_core::{Person, Question, clip};
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value, json};
 use url::Url;
 
-/// Maximum invalid answers to a field; after that the answer counts as no.
+/// Maximum invalid answers to a field; after that, the form is declined.
 const MAX_TRIES: usize = 3;
 /// Maximum bytes of an invalid answer that are shown.
 const MAX_SHOWN: usize = 100;
 
-/// Asks `person` each field. An empty answer takes what the server proposes.
+/// Asks `person` for each field. An empty answer accepts the server's default.
 pub(super) async fn answer(server: &str, request: ElicitRequestParams, person: &dyn Person) -> ElicitResult {
     let (message, requested_schema) = match request {
         ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
@@ -28,7 +28,7 @@ pub(super) async fn answer(server: &str, request: ElicitRequestParams, person: &
     }
 }
 
-/// What the person says to an address that they are to open. Haft opens nothing by itself: the address is the server's word.
+/// The user's answer to a request to open an address. Haft does not open it, since the server chose the address.
 async fn opened(server: &str, message: &str, address: &str, person: &dyn Person) -> ElicitationAction {
     let address = Url::parse(address).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     let Some((address, host)) = address.as_ref().and_then(|url| Some((url, url.host_str()?))) else {
@@ -47,7 +47,7 @@ async fn opened(server: &str, message: &str, address: &str, person: &dyn Person)
     }
 }
 
-/// No line of the server's words begins where those of Haft do.
+/// Indents the server's text, so that none of its lines looks like one of Haft.
 fn indented(message: &str) -> String {
     message
         .replace("\r\n", "\n")
@@ -94,7 +94,7 @@ fn fields(schema: &Value) -> Vec<Field<'_>> {
 }
 
 impl Field<'_> {
-    /// `None`: left out. The server's own proposal stands where the person says nothing.
+    /// Asks for the field; `None` if it is left empty. The server's default is used for an empty answer.
     async fn ask(&self, asks: &str, person: &dyn Person) -> Result<Option<Value>, ElicitationAction> {
         let mut wrong = String::new();
         for _ in 0..MAX_TRIES {
@@ -126,7 +126,7 @@ impl Field<'_> {
         format!("{asks}\n{}{kind}{}", indented(&format!("{title}{more}")), indented(&proposal))
     }
 
-    /// What can be chosen: the value for the server, and how it is shown.
+    /// The choices: each with its value for the server, and its title.
     fn options(&self) -> Vec<(&str, &str)> {
         let of = if self.schema["type"] == "array" { &self.schema["items"] } else { self.schema };
         let plain = texts(&of["enum"]);
@@ -149,12 +149,12 @@ impl Field<'_> {
             Some("string") if self.options().is_empty() => {
                 self.schema["default"].as_str().map(str::to_owned).into_iter().collect()
             }
-            // Several of them cannot be picked by one number.
+            // Several choices cannot be picked by one number.
             _ => self.options().into_iter().map(|(_, title)| title.to_owned()).collect(),
         }
     }
 
-    /// The answer as a value of the type that the server wants; `None` if it is not one.
+    /// The answer as a value of the required type; `None` if it is invalid.
     fn read(&self, said: &str) -> Option<Value> {
         match self.schema["type"].as_str() {
             Some("boolean") => is_yes(said).map(Value::Bool),
@@ -200,7 +200,7 @@ mod tests {
     use futures::future::{BoxFuture, FutureExt, ready};
     use std::sync::Mutex;
 
-    /// Says one thing after the other, and shows what it was asked.
+    /// Gives one answer after the other, and records the questions.
     struct Says(Mutex<(Vec<&'static str>, Vec<String>)>);
 
     impl Person for Says {

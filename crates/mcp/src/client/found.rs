@@ -1,4 +1,4 @@
-//! [`Found`]: which tools each session has found with `tool_search`.
+//! [`Found`]: the tools that each session has found with `tool_search`.
 use haft_core::SessionId;
 use parking_lot::Mutex;
 use std::{
@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-/// Names of tools, by session. Clones share them.
+/// Names of tools, by session. Clones share the same state.
 #[derive(Clone, Default)]
 pub(super) struct Found(Arc<Mutex<HashMap<SessionId, BTreeSet<String>>>>);
 

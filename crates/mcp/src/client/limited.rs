@@ -1,7 +1,7 @@
-//! [`Limited`]: limits the length of a message on a server's standard output.
+//! [`Limited`]: limits the length of messages on a server's standard output.
 //!
-//! The SDK drops a longer message and keeps waiting for it, and so would the caller. Here the connection ends instead,
-//! so that the call ends, too.
+//! The SDK drops a longer message and continues to wait for it, and so would the call. Here, the connection ends
+//! instead, and with it the call.
 use std::{
     io,
     pin::Pin,
@@ -13,18 +13,18 @@ use std::{
 };
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// Bytes of a message, its end included: what the SDK reads at most (rmcp 3.9, `DEFAULT_MAX_LINE_LENGTH`).
+/// Maximum bytes of a message, including its line break: the SDK's own limit (rmcp 3.9, `DEFAULT_MAX_LINE_LENGTH`).
 pub(super) const MAX_MESSAGE: usize = 16 << 20;
 
-/// A stream of lines that ends with an error where one is too long.
+/// A stream of lines that fails if one is too long.
 pub(super) struct Limited<R> {
     inner: R,
-    /// Bytes since the last end of a line.
+    /// Bytes since the last line break.
     line: usize,
     state: Arc<LineState>,
 }
 
-/// How far a stream is, for those who do not read it.
+/// The state of a stream, for other parts than its reader.
 #[derive(Default)]
 pub(super) struct LineState {
     has_overflowed: AtomicBool,
@@ -32,12 +32,12 @@ pub(super) struct LineState {
 }
 
 impl LineState {
-    /// Whether it ended because of a line that was too long.
+    /// Whether the stream ended because a line was too long.
     pub(super) fn has_overflowed(&self) -> bool {
         self.has_overflowed.load(Ordering::Relaxed)
     }
 
-    /// Whether the beginning of a line was read, and its end was not.
+    /// Whether a line was read partially.
     pub(super) fn is_inside_line(&self) -> bool {
         self.is_inside_line.load(Ordering::Relaxed)
     }
@@ -48,7 +48,7 @@ impl<R> Limited<R> {
         Self { inner, line: 0, state }
     }
 
-    /// Whether a line has become too long with these bytes.
+    /// Counts these bytes; returns whether a line is too long.
     fn overflows(&mut self, bytes: &[u8]) -> bool {
         let mut parts = bytes.split_inclusive(|byte| *byte == b'\n');
         let overflows = parts.any(|part| {
@@ -74,7 +74,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Limited<R> {
         ready!(Pin::new(&mut self.inner).poll_read(cx, buffer))?;
         if self.overflows(&buffer.filled()[known..]) {
             self.state.has_overflowed.store(true, Ordering::Relaxed);
-            // Where reading fails, nothing was read.
+            // If reading fails, the buffer must be unchanged.
             buffer.set_filled(known);
             return Poll::Ready(Err(too_long()));
         }

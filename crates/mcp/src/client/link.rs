@@ -40,19 +40,20 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-/// A server that runs. Dropped, it is hung up on, and its program is killed with all its children.
+/// A running server. Dropping it closes the connection, and kills its program with all children.
 pub(crate) struct Link {
     pub(crate) service: RunningService<RoleClient, Client>,
     pub(crate) calls: Arc<Calls>,
-    /// What the first call waits for; `None` for a service, which is seldom on this machine and has its own folders.
+    /// The roots that the first call waits for; `None` for a service, which is seldom on this machine and has its own
+    /// folders.
     roots: Option<Roots>,
     greeted: Instant,
-    /// Where we started it ourselves.
+    /// The program, if Haft started one.
     program: Option<Running>,
     _listener: JoinSet<()>,
 }
 
-/// Why there is no connection.
+/// Why a connection failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LinkError {
     #[error(transparent)]
@@ -70,32 +71,32 @@ pub(crate) enum LinkError {
     /// The server answers and requires a login.
     #[error("it wants to know who asks (401): {0}")]
     Login(String),
-    /// The server answers, but not in MCP.
+    /// The server answers, but not with MCP.
     #[error("{reason}{said}")]
     Refused { reason: String, said: String },
 }
 
-/// A program, and what it says of itself.
+/// A program, and its standard error.
 struct Running {
     process: Mutex<Process>,
     words: Arc<Mutex<String>>,
-    /// How far it is with what it says.
+    /// The state of its standard output.
     said: Arc<LineState>,
     reader: JoinSet<()>,
 }
 
-/// How long a program that was given up may take to say why.
+/// How long to wait for the error output of a program that failed.
 const LAST_WORDS_TIMEOUT: Duration = Duration::from_millis(200);
 /// Maximum bytes of standard error that are kept.
 const MAX_LAST_WORDS_BYTES: usize = 1_000;
 
-/// How often, and how many times, a program that failed to greet is asked whether it has ended.
+/// How often, and how many times, to check whether a program that failed the handshake has ended.
 const END_CHECK_INTERVAL: Duration = Duration::from_millis(5);
 const MAX_END_CHECKS: usize = 20;
 
 impl Link {
-    /// Starts and greets the server, in the way that is tried first and then, where it does not understand, in the
-    /// other: MCP 2026-07-28 has no greeting, and servers of before know nothing else.
+    /// Starts the server and does the handshake, in two ways if the first one fails: MCP 2026-07-28 has no
+    /// `initialize`, and older servers support nothing else.
     pub(crate) async fn open(
         server: &McpServer,
         folder: &Path,
@@ -109,7 +110,7 @@ impl Link {
         match Self::open_as(server, folder, environment, client(), first).await {
             Err(refused @ LinkError::Refused { .. }) => {
                 let opened = Self::open_as(server, folder, environment, client(), second).await;
-                // What a program says to the greeting that most know tells more.
+                // A program's error after the older handshake, which most support, is more helpful.
                 let is_program = matches!(server.transport, Transport::Program { .. });
                 opened.map_err(|error| if is_program { refused } else { error })
             }
@@ -132,7 +133,7 @@ impl Link {
                 let (mut program, input) = Running::start(program, arguments, folder, environment)?;
                 let greeted = greet(client, input, mode, limit).await;
                 if greeted.is_err() {
-                    // It may have ended with a word that is still on its way.
+                    // The program may have ended, with its last output still on the way.
                     let _it_goes_on = timeout(LAST_WORDS_TIMEOUT, program.reader.join_next()).await;
                     program.wait_for_end().await;
                 }
@@ -162,7 +163,7 @@ impl Link {
         Ok(Self { service, calls, roots, greeted: Instant::now(), program, _listener: listener })
     }
 
-    /// Ready once the server has had the time to learn its roots.
+    /// Completes once the server had time to request and use its roots.
     pub(crate) async fn is_ready(&self) {
         if let Some(roots) = &self.roots {
             roots.settled(self.greeted, self.service.peer()).await;
@@ -173,28 +174,28 @@ impl Link {
         !self.service.is_closed() && !self.service.peer().is_transport_closed()
     }
 
-    /// Whether it was hung up on for a message that is too long.
+    /// Whether the connection was closed because a message was too long.
     pub(crate) fn has_overflowed(&self) -> bool {
         self.program.as_ref().is_some_and(|program| program.said.has_overflowed())
     }
 
-    /// Whether the server began a message and did not end it. Whatever it says next would be read as the rest of it.
+    /// Whether the server sent an incomplete message. Its next message would be read as the rest of it.
     pub(crate) fn is_inside_message(&self) -> bool {
         self.program.as_ref().is_some_and(|program| program.said.is_inside_line())
     }
 
-    /// Ends all calls that wait for an answer.
+    /// Closes the connection, which ends all waiting calls.
     pub(crate) fn hang_up(&self) {
         self.service.cancellation_token().cancel();
     }
 
-    /// What is known of a program's end: `, exit status: 1; it said: …`.
+    /// How a program ended: `, exit status: 1; it said: …`.
     pub(crate) fn last_words(&self) -> String {
         self.program.as_ref().map(Running::last_words).unwrap_or_default()
     }
 }
 
-/// Since MCP 2026-07-28 a server tells of a changed list only who asked for that.
+/// Subscribes to changes of lists, which is necessary since MCP 2026-07-28.
 async fn hear_of_changes(server: Peer<RoleClient>, changes: Arc<AtomicU64>) {
     if server.peer_info().is_none_or(|server| server.protocol_version.has_initialize()) {
         return;
@@ -213,7 +214,7 @@ fn newest() -> ClientLifecycleMode {
     }
 }
 
-/// Why the greeting failed.
+/// Why the handshake failed.
 enum Failure {
     Silent(Duration),
     Refused(Box<ClientInitializeError>),
@@ -278,7 +279,7 @@ impl Running {
         Ok((running, (output, piped.input)))
     }
 
-    /// Waits a moment for the program to end: it has closed its output.
+    /// Waits a moment for the program to end, since it has closed its output.
     async fn wait_for_end(&self) {
         for _ in 0..MAX_END_CHECKS {
             if matches!(self.process.lock().ended(), Ok(Some(_))) {
@@ -296,7 +297,7 @@ impl Running {
     }
 }
 
-/// Keeps the end of what is printed on standard error.
+/// Keeps the end of standard error.
 async fn listen(mut errors: impl AsyncRead + Unpin, words: Arc<Mutex<String>>) {
     let mut buffer = [0; 4_096];
     while let Ok(count @ 1..) = errors.read(&mut buffer).await {
@@ -321,7 +322,7 @@ fn web(
         sent.insert(header, value);
     }
     let builder = haft_http::builder().redirect(redirect::Policy::custom(stay));
-    // A proxy could not reach it.
+    // A proxy could not reach this machine.
     let builder = if is_on_loopback(&parsed) { builder.no_proxy() } else { builder };
     let client = builder.build()?;
     Ok((client, StreamableHttpClientTransportConfig::with_uri(url).custom_headers(sent)))
@@ -331,7 +332,7 @@ fn is_on_loopback(url: &Url) -> bool {
     url.host_str().is_some_and(haft_core::address::is_loopback)
 }
 
-/// Headers may hold keys: they are sent nowhere else.
+/// Follows redirects only within the origin, since headers may contain keys.
 fn stay(attempt: redirect::Attempt<'_>) -> redirect::Action {
     let origin = |url: &Url| url.origin();
     let is_same = attempt.previous().first().is_some_and(|first| origin(first) == origin(attempt.url()));

@@ -1,4 +1,4 @@
-//! [`Listing`]: all tools of all servers: their names, and which of them are described to models.
+//! [`Listing`]: all tools of all servers: their names, and which of them are offered to models with their definitions.
 use super::{found::Found, search::ToolSearch, server::Server, tool::RemoteTool};
 use haft_core::{AnyTool, Registry, SessionId, ToolSpec, clip};
 use rmcp::model::Tool;
@@ -7,18 +7,18 @@ use std::{
     sync::Arc,
 };
 
-/// The tools of one state of all servers.
+/// The tools of all servers at one time.
 pub(super) struct Listing {
     registry: Arc<Registry>,
     offered: Vec<String>,
     found: Found,
-    /// For sessions that have found more, and how much.
+    /// The registries of sessions that have found more tools, each with the number of found tools.
     extended: HashMap<SessionId, (usize, Arc<Registry>)>,
 }
 
 impl Listing {
-    /// Definitions may take `budget` tokens. If they take more, whole servers are left to the search, the dearest
-    /// first.
+    /// Definitions may take `budget` tokens. If they take more, all tools of a server are left to the search, starting
+    /// with the most expensive server.
     pub(super) fn new(servers: &[(Arc<Server>, Arc<[Tool]>)], budget: usize, found: &Found) -> Self {
         let tools = named(servers);
         let deferred = deferred(&tools, budget);
@@ -36,7 +36,7 @@ impl Listing {
         Self { registry, offered, found: found.clone(), extended: HashMap::new() }
     }
 
-    /// What was found follows the rest.
+    /// The tools for a session; found ones follow the others.
     pub(super) fn of(&mut self, session: &SessionId) -> Arc<Registry> {
         let found = self.found.of(session);
         if found.is_empty() {
@@ -67,7 +67,7 @@ fn named(servers: &[(Arc<Server>, Arc<[Tool]>)]) -> Vec<Arc<RemoteTool>> {
     all
 }
 
-/// Names of servers.
+/// Names of the servers whose tools are left to the search.
 fn deferred(tools: &[Arc<RemoteTool>], budget: usize) -> HashSet<String> {
     let mut costs: HashMap<&str, usize> = HashMap::new();
     tools.iter().for_each(|tool| *costs.entry(tool.server()).or_default() += cost(tool.spec()));

@@ -1,5 +1,5 @@
-//! [`resolve`]: what a person's prompt says of servers: `/SERVER:PROMPT ARGUMENTS` is a prompt of a server, and `@SERVER:URI`
-//! mentions a resource.
+//! [`resolve`]: resolves the parts of a prompt that name servers: `/SERVER:PROMPT ARGUMENTS` is a prompt of a server,
+//! and `@SERVER:URI` mentions a resource.
 use super::{
     link::Link,
     result,
@@ -14,12 +14,12 @@ use rmcp::{
 use std::{ops::Range, sync::Arc};
 use tokio::time::timeout;
 
-/// Bytes of a resource that are put into a prompt.
+/// Maximum bytes of a resource in a prompt.
 const MAX_RESOURCE: usize = 100_000;
-/// What may stand behind a mention in a sentence, and in no URI that ends there.
+/// Punctuation that may follow a mention in a sentence, and does not belong to its URI.
 const PUNCTUATION: [char; 8] = ['.', ',', ';', ':', '!', '?', ')', '"'];
 
-/// The parts that take the place of the text of `prompt`; `None` if it names no server.
+/// The parts that replace the text of `prompt`; `None` if it names no server.
 ///
 /// # Errors
 ///
@@ -35,7 +35,7 @@ pub(super) async fn resolve(servers: &[Arc<Server>], prompt: &str) -> Result<Opt
     Ok((parts.len() > 1).then_some(parts))
 }
 
-/// What a person can type of `server`; nothing if it does not answer.
+/// Texts about `server` that the user can type; empty if it does not answer.
 pub(super) async fn of(server: &Server) -> Vec<String> {
     let name = &server.settings.name;
     let Ok(link) = link(server).await else { return Vec::new() };
@@ -51,7 +51,7 @@ pub(super) async fn of(server: &Server) -> Vec<String> {
     found
 }
 
-/// The server, the name of its prompt, and what follows.
+/// The server, the name of its prompt, and the text after it.
 fn command<'a>(servers: &'a [Arc<Server>], prompt: &'a str) -> Option<(&'a Server, &'a str, &'a str)> {
     let rest = prompt.trim_start().strip_prefix('/')?;
     let (word, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -111,7 +111,7 @@ async fn filled(server: &Server, name: &str, typed: &str) -> Result<Vec<Part>, S
     }
 }
 
-/// `/SERVER:PROMPT NAME [STYLE]`
+/// Formats `/SERVER:PROMPT NAME [STYLE]`.
 fn usage(server: &str, prompt: &Prompt) -> String {
     let arguments = prompt.arguments.iter().flatten().map(|argument| match argument.required {
         Some(true) => format!(" {}", argument.name.to_uppercase()),
@@ -120,8 +120,8 @@ fn usage(server: &str, prompt: &Prompt) -> String {
     format!("/{server}:{}{}", prompt.name, arguments.collect::<String>())
 }
 
-/// Words in the order of the arguments, or as `NAME=VALUE`; the last argument gets all that is left. The error is the name of
-/// one that is missing.
+/// Parses words in the order of the arguments, or as `NAME=VALUE`; the last argument takes the rest. The error is the
+/// name of a missing one.
 fn arguments(prompt: &Prompt, typed: &str) -> Result<JsonObject, String> {
     let given = assigned(prompt, typed);
     let given: JsonObject = given.into_iter().map(|(name, at)| (name.to_owned(), typed[at].into())).collect();
@@ -130,7 +130,7 @@ fn arguments(prompt: &Prompt, typed: &str) -> Result<JsonObject, String> {
     missing.map_or(Ok(given), |missing| Err(missing.name.clone()))
 }
 
-/// The arguments that `typed` gives, with the places of their values.
+/// The arguments in `typed`, with the ranges of their values.
 pub(super) fn assigned<'a>(prompt: &'a Prompt, typed: &str) -> Vec<(&'a str, Range<usize>)> {
     let mut open: Vec<&str> =
         prompt.arguments.iter().flatten().map(|argument| argument.name.as_str()).collect();
@@ -172,7 +172,7 @@ async fn resource(server: &Server, uri: &str) -> Result<Vec<Part>, String> {
     Ok(told.collect())
 }
 
-/// A block below the prompt. Its fence is longer than any in the text, so that the text cannot end it.
+/// A fenced block below the prompt. Its fence is longer than any in the text, so that the text cannot close it.
 fn quoted(name: &str, text: &str) -> String {
     let text = clip::head(text, MAX_RESOURCE);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
@@ -186,7 +186,7 @@ pub(super) async fn link(server: &Server) -> Result<Arc<Link>, String> {
     server.link().await.map_err(|error| format!("the MCP server `{name}` cannot be started: {error}"))
 }
 
-/// What the server says, within the time in which it has to start.
+/// The server's response, with the timeout of its start.
 pub(super) async fn answer<T>(
     server: &Server,
     link: &Link,

@@ -1,6 +1,7 @@
-//! [`login`] and [`logout`]: logins of servers behind HTTP, by OAuth 2.1 as MCP describes it (2025-11-25, "Authorization"), over the
-//! official SDK: it finds the authorization server, checks issuers and resources, and refreshes tokens. What it sends goes
-//! through [`http`], which refuses addresses that no authorization server may have; what it keeps goes through [`logins`].
+//! [`login`] and [`logout`]: logins of servers behind HTTP, by OAuth 2.1 as MCP describes it (2025-11-25,
+//! "Authorization"), over the official SDK: it finds the authorization server, checks issuers and resources, and
+//! refreshes tokens. Its requests go through [`http`], which refuses addresses that an authorization server must not
+//! have; [`logins`] stores the logins.
 mod browser;
 mod device;
 mod discovered;
@@ -24,7 +25,7 @@ use reqwest::Url;
 use rmcp::transport::auth::{AuthorizationManager, OAuthClientConfig};
 use std::{sync::Arc, time::Duration};
 
-/// Whether a login for `server` is kept. `false` also if the file cannot be read.
+/// Whether a login for `server` is stored. `false` also if the file cannot be read.
 #[must_use]
 pub fn is_logged_in(server: &McpServer) -> bool {
     let target = Target::of(server).ok();
@@ -32,17 +33,17 @@ pub fn is_logged_in(server: &McpServer) -> bool {
         .is_some_and(|target| target.logins.get(&target.name, &target.url).is_ok_and(|found| found.is_some()))
 }
 
-/// A server that one can log in to.
+/// A server that supports logins.
 struct Target<'a> {
     name: String,
     url: Url,
     oauth: &'a OAuth,
     logins: Logins,
-    /// For each answer.
+    /// Timeout of each response.
     limit: Duration,
 }
 
-/// No authorization server needs longer for an answer.
+/// Maximum of that timeout, sufficient for any authorization server.
 const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl<'a> Target<'a> {
@@ -64,11 +65,12 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Returns what sends the kept login of `server` with each request, and refreshes it; `None` without a login. Asks no server.
+/// Returns the manager that adds the stored login of `server` to each request, and refreshes it; `None` without a
+/// login. Sends no request.
 pub(super) async fn manager(server: &McpServer) -> Option<AuthorizationManager> {
     let target = Target::of(server).ok()?;
     let saved = target.logins.get(&target.name, &target.url).ok().flatten()?;
-    // The resource of a token is that of its refresh, and the SDK takes it from here.
+    // The SDK takes the resource for refreshing a token from here; it must be that of the token.
     let mut manager =
         AuthorizationManager::new_with_oauth_http_client(saved.resource.as_str(), target.http())
             .await

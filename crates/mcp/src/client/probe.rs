@@ -1,4 +1,4 @@
-//! [`probe`]: asks a server what it is and what it offers.
+//! [`probe`]: queries the properties of a server and what it offers.
 use super::{
     link::{Link, LinkError},
     server::{self, Server},
@@ -9,22 +9,22 @@ use rmcp::service::ServiceError;
 use std::{path::PathBuf, sync::Arc};
 use tokio::time::timeout;
 
-/// What a server says of itself. Names are the server's own.
+/// A server's own description. Names are the server's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Probe {
-    /// The name of the program, if it gives one.
+    /// The name of the program, if known.
     pub name: String,
     /// The version of the program.
     pub version: String,
-    /// The revision of MCP that both ends speak, such as `2025-11-25`.
+    /// The revision of MCP that both ends use, such as `2025-11-25`.
     pub protocol: String,
-    /// Names of its tools, whether they may be called or not.
+    /// Names of its tools, including those that may not be called.
     pub tools: Vec<String>,
     /// Names of its prompts.
     pub prompts: Vec<String>,
-    /// URIs of its resources, and templates of more.
+    /// URIs of its resources, and URI templates.
     pub resources: Vec<String>,
-    /// Which of `tools`, `prompts` and `resources` it has and does not list, and why.
+    /// Which of `tools`, `prompts` and `resources` the server has but failed to list, and why.
     pub failures: Vec<(&'static str, String)>,
 }
 
@@ -37,16 +37,16 @@ pub enum ProbeError {
     /// The server requires a login or a token.
     #[error("it wants to know who asks (401): {0}")]
     Login(
-        /// What to do.
+        /// What the user can do.
         String,
     ),
 }
 
-/// Starts `server` in `workspace` with `environment`, asks for all that it offers, and ends it again.
+/// Starts `server` in `workspace` with `environment`, queries everything that it offers, and ends it.
 ///
 /// # Errors
 ///
-/// As [`ProbeError`] says; after the server's `start_timeout` for each list.
+/// See [`ProbeError`]; each list has the timeout `start_timeout` of the server.
 pub async fn probe(
     server: McpServer,
     workspace: PathBuf,
@@ -96,7 +96,8 @@ async fn prompts(link: &Link) -> Result<Vec<String>, ServiceError> {
     Ok(server::prompts(link).await?.into_iter().map(|prompt| prompt.name).collect())
 }
 
-/// Templates are new in MCP 2025-03-26, and some servers that have resources do not know the request.
+/// The URIs and the templates. Templates exist since MCP 2025-03-26, and some servers with resources do not support the
+/// request.
 async fn resources(link: &Link) -> Result<Vec<String>, ServiceError> {
     let listed = server::resources(link).await?.into_iter().map(|resource| resource.uri);
     let templates = server::resource_templates(link).await.unwrap_or_default();

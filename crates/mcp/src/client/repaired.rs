@@ -1,7 +1,7 @@
-//! [`Repaired`]: a connection on which one invalid entry of an answer does not lose the rest of it.
+//! [`Repaired`]: a connection on which an invalid entry in a response does not invalidate the rest.
 //!
-//! The SDK reads an answer whole or not at all: one tool without a schema would take away all tools of its server, and
-//! one content block of a kind that is not known yet would take away the whole result.
+//! The SDK parses a response as a whole: one tool without a schema would lose all tools of its server, and one content
+//! block of an unknown type would lose the whole result.
 use haft_core::clip;
 use rmcp::{
     model::{ContentBlock, JsonRpcMessage, Prompt, Resource, ResourceTemplate, ServerResult, Tool},
@@ -11,7 +11,7 @@ use rmcp::{
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-/// Bytes of a content block that are shown where it cannot be read.
+/// Maximum bytes of an invalid content block that are shown.
 const MAX_SHOWN_BLOCK_BYTES: usize = 1_000;
 
 pub(super) struct Repaired<T>(pub(super) T);
@@ -42,7 +42,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Repaired<T> {
     }
 }
 
-/// The answer without what is invalid in it, where that makes it one of MCP's results.
+/// The response without its invalid entries, if that makes it a valid result of MCP.
 fn repaired(result: &mut Value) -> Option<ServerResult> {
     keep::<Tool>(result.get_mut("tools"), with_schema);
     keep::<Prompt>(result.get_mut("prompts"), |_| ());
@@ -53,7 +53,7 @@ fn repaired(result: &mut Value) -> Option<ServerResult> {
     (!matches!(read, ServerResult::CustomResult(_))).then_some(read)
 }
 
-/// Keeps the entries of a list that are an `Entry`, or become one with `mend`.
+/// Keeps the entries of a list that are valid, or become valid with `mend`.
 fn keep<Entry: DeserializeOwned>(entries: Option<&mut Value>, mend: impl Fn(&mut Value)) {
     let is_valid = |entry: &Value| Entry::deserialize(entry).is_ok();
     let Some(entries) = entries.and_then(Value::as_array_mut) else { return };
@@ -65,7 +65,7 @@ fn keep<Entry: DeserializeOwned>(entries: Option<&mut Value>, mend: impl Fn(&mut
     });
 }
 
-/// A tool with what a model needs of it: without a schema, it takes no arguments.
+/// Adds a schema to a tool without one: it takes no arguments.
 fn with_schema(tool: &mut Value) {
     let schema = tool.get("inputSchema").filter(|schema| schema.is_object()).cloned();
     let text = |key| tool.get(key).and_then(Value::as_str);

@@ -1,10 +1,10 @@
-//! [`output`]: turns the result of a server into what a model reads.
+//! [`output`]: converts the result of a server to the output for the model.
 use haft_core::picture::{LARGEST, from_base64};
 use haft_core::{Image, ToolError, ToolErrorKind, ToolOutput, clip};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
 
-/// Texts one after the other, pictures beside them, a note for what no model can be shown.
+/// Joins texts, collects pictures, and adds a note for content that cannot be shown to models.
 pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     let (mut texts, mut images) = (Vec::new(), Vec::new());
     for block in result.content {
@@ -31,10 +31,10 @@ pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     Ok(ToolOutput { images, ..ToolOutput::text(text).details(details) })
 }
 
-/// Bytes of structured content that are kept beside the text: like the text of a result.
+/// Maximum bytes of structured content that are kept beside the text, the same as for the text of a result.
 const MAX_DETAILS: usize = 50_000;
 
-/// Shows the beginning of what is too long: half an object is not an object.
+/// Replaces content that is too long by its beginning as text, since half an object is not an object.
 fn clipped(details: Value) -> Value {
     let text = details.to_string();
     if text.len() <= MAX_DETAILS {
@@ -70,7 +70,7 @@ pub(super) fn told(block: ContentBlock) -> Reported {
     }
 }
 
-/// A vendor refuses the whole conversation for one invalid picture, so its content counts, not its declared type.
+/// Vendors refuse the whole conversation for one invalid picture, so its content counts, not its declared type.
 pub(super) fn picture(data: String, mime: &str, what: &str) -> Reported {
     let note = not_shown(what, mime, &data);
     match from_base64(data) {
@@ -83,7 +83,7 @@ fn not_shown(what: &str, mime: &str, data: &str) -> String {
     format!("[{what} ({mime}, {} bytes), which cannot be shown]", bytes(data))
 }
 
-/// About how many bytes base64 stands for.
+/// The approximate number of bytes that base64 represents.
 fn bytes(data: &str) -> usize {
     data.len() / 4 * 3
 }

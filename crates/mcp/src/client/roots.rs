@@ -1,4 +1,4 @@
-//! [`Roots`]: the folders that a server is told of, and when it was told.
+//! [`Roots`]: the folders for a server, and when the server requested them.
 use rmcp::{Peer, RoleClient, model::PingRequest};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::{
@@ -6,16 +6,17 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
-/// How soon after the greeting a server asks for roots, if it does. A server that is slower to answer has longer.
+/// How soon after the handshake a server requests its roots, if it does. A slower server gets more time.
 const REQUEST_TIMEOUT: Duration = Duration::from_millis(300);
-/// How long a server may take to use the answer. A server that is slower to answer has longer.
+/// How long a server may take to use the roots. A slower server gets more time.
 const UPDATE_TIMEOUT: Duration = Duration::from_millis(100);
-/// How many answers a server gives meanwhile: each is one more round of its loop, however busy the machine is.
+/// Number of `ping`s that the server must answer meanwhile: each is another round of its loop, however busy the machine
+/// is.
 const ANSWERS: usize = 20;
-/// How long all of it may take at most.
+/// Maximum time in total.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The folders that a server is told of, and when that was. All clones are one.
+/// The folders for a server, and when it requested them. Clones share the same state.
 #[derive(Clone)]
 pub(crate) struct Roots {
     folders: Arc<[PathBuf]>,
@@ -28,15 +29,16 @@ impl Roots {
         Self { folders: folders.into(), told: Arc::new(watch::channel(None).0), settled: Arc::default() }
     }
 
-    /// The folders, for a server that asks now.
+    /// The folders, for a server that requests them now.
     pub(crate) fn tell(&self) -> &[PathBuf] {
         self.told.send_replace(Some(Instant::now()));
         &self.folders
     }
 
-    /// Waits until the server, which was `greeted` then, knows the folders, or did not ask for them in time. No answer says
-    /// that a server has heeded what it was told, and a call that comes before would be refused: so the server has a time
-    /// that is enough on an idle machine, and the time for some answers to `ping`, which are later on a busy one.
+    /// Waits until the server, whose handshake was at `greeted`, knows the folders, or did not request them in time. No
+    /// response tells whether a server uses the folders already, and an earlier call would be refused. So the server
+    /// gets a time that is sufficient on an idle machine, and the time for some answers to `ping`, which are later on a
+    /// busy one.
     pub(crate) async fn settled(&self, greeted: Instant, server: &Peer<RoleClient>) {
         let settle = async {
             let mut told = self.told.subscribe();
@@ -49,7 +51,7 @@ impl Roots {
                 tokio::join!(sleep_until(told + UPDATE_TIMEOUT), answers(server));
             }
         };
-        // A server that is slower than that is called anyway.
+        // A slower server is called anyway.
         self.settled.get_or_init(|| async { timeout(TOTAL_TIMEOUT, settle).await.unwrap_or_default() }).await;
     }
 }

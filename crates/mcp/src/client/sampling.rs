@@ -1,4 +1,4 @@
-//! [`answer`]: asks the model what a server wants to know (sampling), once the person has read the prompt and agreed.
+//! [`answer`]: passes a server's prompt to the model (sampling), once the user has read the prompt and agreed.
 #![expect(
     deprecated,
     reason = "servers of all revisions in use ask so; 2026-07-28 only announces the end of it"
@@ -9,7 +9,7 @@ use rmcp::model::{
     SamplingMessageContentBlock,
 };
 
-/// Maximum bytes of a prompt: a person reads all of it.
+/// Maximum bytes of a prompt, since the user reads all of it.
 const MAX_PROMPT: usize = 20_000;
 
 /// Maximum tokens of an answer.
@@ -18,12 +18,12 @@ const MAX_OUTPUT: u32 = 8_192;
 /// Error code of the specification: the user rejected the request.
 const REJECTED: ErrorCode = ErrorCode(-1);
 
-/// Shows the person of `ctx` the whole prompt and the model, and asks the model if they agree.
+/// Shows the whole prompt and the model to the user of `ctx`, and asks the model if the user agrees.
 ///
 /// # Errors
 ///
-/// If the prompt is more than text or too long to be read, the person declines or cannot be asked, the budget of the turn
-/// is used up, or the model fails. The server reads why.
+/// If the prompt is not only text or too long to read, the user declines or cannot be asked, the budget of the turn is
+/// used up, or the model fails. The server gets the reason.
 pub(super) async fn answer(
     server: &str,
     request: CreateMessageRequestParams,
@@ -42,7 +42,7 @@ pub(super) async fn answer(
     ctx.sampler.sample(request).await.map(written).map_err(failed)
 }
 
-/// The request, if it is one that Haft passes on.
+/// Parses the request, if Haft supports it.
 fn read(server: &str, request: &CreateMessageRequestParams) -> Result<SamplingRequest, ErrorData> {
     let invalid = |why: &str| ErrorData::invalid_params(format!("cannot ask a model: {why}"), None);
     let has_tools = request.tools.as_ref().is_some_and(|tools| !tools.is_empty());
@@ -64,7 +64,7 @@ fn read(server: &str, request: &CreateMessageRequestParams) -> Result<SamplingRe
     Ok(SamplingRequest { server: server.to_owned(), system, messages, max_output })
 }
 
-/// A message of text; `None` if it is more.
+/// A message of text; `None` if it contains other content.
 fn message(message: &SamplingMessage) -> Option<Message> {
     let parts = message.content.iter().map(|block| match block {
         SamplingMessageContentBlock::Text(text) => Some(Part::text(text.text.clone())),
@@ -84,7 +84,7 @@ fn text(message: &Message) -> String {
     }
 }
 
-/// What the person reads: the server, the model, the limit and the whole prompt.
+/// The question to the user: the server, the model, the limit and the whole prompt.
 fn question(request: &SamplingRequest, model: &str) -> String {
     let SamplingRequest { server, system, messages, max_output } = request;
     let system = (!system.is_empty()).then(|| format!("system: {system}\n"));
@@ -107,7 +107,7 @@ fn written(Sampled { model, text, stop, .. }: Sampled) -> CreateMessageResult {
     CreateMessageResult::new(SamplingMessage::assistant_text(text), model).with_stop_reason(stop)
 }
 
-/// That the model is not asked, and why.
+/// The error if the model is not asked, with the reason.
 pub(super) fn rejected(why: &str) -> ErrorData {
     ErrorData::new(REJECTED, format!("the request was rejected: {why}"), None)
 }

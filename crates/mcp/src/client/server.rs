@@ -1,4 +1,4 @@
-//! [`Server`]: one MCP server, started when a call first needs it, and again after it died.
+//! [`Server`]: one MCP server, started when a call first needs it, and again after it has died.
 use super::{
     calls::{Calls, Client},
     limited::MAX_MESSAGE,
@@ -28,9 +28,9 @@ use tokio::time::timeout;
 /// Maximum pages and entries of a server's list; the rest is cut off.
 const MAX_PAGES: usize = 50;
 const MAX_LISTED: usize = 1_000;
-/// In `_meta` of a call that a person lets out of the outbox: a key by which a server knows a second attempt.
+/// The key in `_meta` of a call that the user sends from the outbox, by which a server recognizes a second attempt.
 const IDEMPOTENCY_KEY: &str = "idempotencyKey";
-/// Maximum names in a note.
+/// Maximum number of names in a note.
 const MAX_NAMED: usize = 3;
 
 pub(crate) struct Server {
@@ -40,25 +40,25 @@ pub(crate) struct Server {
     on_note: Arc<dyn Fn(String) + Send + Sync>,
     link: tokio::sync::Mutex<Option<Arc<Link>>>,
     known: Mutex<ToolList>,
-    /// How often the list changed.
+    /// Number of changes of the list.
     changes: Arc<AtomicU64>,
 }
 
-/// What the server said of its tools.
+/// The server's list of tools.
 struct ToolList {
     tools: Arc<[Tool]>,
-    /// The state of `changes` that the list belongs to; `None` if the server has sent no list.
+    /// The value of `changes` to which the list belongs; `None` if the server has sent no list.
     as_of: Option<u64>,
 }
 
 impl ToolList {
-    /// What cannot be had is not asked for in each round.
+    /// Notes that the list is unavailable, so that it is not requested again in each round.
     fn give_up(&mut self, changes: &AtomicU64) {
         self.as_of = self.as_of.map(|_| changes.load(Ordering::Relaxed));
     }
 }
 
-/// Why a list cannot be had.
+/// Why a list is unavailable.
 #[derive(Debug, thiserror::Error)]
 enum ListError {
     #[error("cannot start the MCP server: {0}")]
@@ -92,7 +92,7 @@ impl Server {
         Self { settings, workspace, environment, on_note, link, known, changes }
     }
 
-    /// What may be called. A server that does not run is started where `is_wanted`; one that cannot be has no tools.
+    /// The allowed tools. With `is_wanted`, a server that is not running is started; if that fails, it has no tools.
     pub(crate) async fn tools(&self, is_wanted: bool) -> Arc<[Tool]> {
         let as_of = self.known.lock().as_of;
         let is_due = as_of.map_or(is_wanted, |as_of| as_of != self.changes.load(Ordering::Relaxed));
@@ -129,7 +129,7 @@ impl Server {
         Ok(())
     }
 
-    /// Dropped, the call is cancelled at the server, too.
+    /// Calls a tool. Dropping the future cancels the call at the server, too.
     pub(crate) async fn call(
         &self,
         tool: &str,
@@ -162,7 +162,7 @@ impl Server {
         if let Err(ServiceError::TransportSend(error)) = &answer
             && words::is_unauthorized(error)
         {
-            // The next call begins anew, with the login that there is then.
+            // The next call connects again, with the login that is stored by then.
             self.leave(&link).await;
             return Err(self.unauthorized(tool));
         }
@@ -172,8 +172,8 @@ impl Server {
         }
     }
 
-    /// Hangs up on a server that stopped in the middle of a message, so that the next call starts it again. Says whether
-    /// it did.
+    /// Closes the connection to a server that stopped inside a message, so that the next call starts it again. Returns
+    /// whether it did.
     async fn leave_if_stuck(&self, stuck: &Arc<Link>) -> bool {
         if !stuck.is_inside_message() {
             return false;
@@ -247,7 +247,7 @@ impl Server {
         }
     }
 
-    /// Returns the connection; connects again if it does not work.
+    /// Returns the connection; connects again if it is broken.
     pub(crate) async fn link(&self) -> Result<Arc<Link>, LinkError> {
         let mut link = self.link.lock().await;
         if let Some(link) = link.as_ref().filter(|link| link.is_up()) {
@@ -269,7 +269,7 @@ impl Server {
     }
 }
 
-/// Names of tools that were there before and are described in another way; `None` if there are none.
+/// Names of existing tools whose definition has changed; `None` if there are none.
 fn changed(before: &[Tool], after: &[Tool]) -> Option<String> {
     let is_changed = |tool: &&Tool| before.iter().any(|old| old.name == tool.name && old != *tool);
     let names: Vec<String> = after.iter().filter(is_changed).map(|tool| format!("`{}`", tool.name)).collect();

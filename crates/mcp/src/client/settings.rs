@@ -1,4 +1,4 @@
-//! [`McpServer`], [`OAuth`] and [`McpSettings`]: the configured servers.
+//! [`McpServer`], [`OAuth`] and [`McpSettings`]: the configuration of servers.
 use reqwest::header::AUTHORIZATION;
 use std::{
     path::{Path, PathBuf},
@@ -6,37 +6,37 @@ use std::{
     time::Duration,
 };
 
-/// A server that a person has set up. It may hold keys, so it prints nothing of itself but its name.
+/// A server that the user has configured. It may contain keys, so its `Debug` output shows only its name.
 #[derive(Clone)]
 pub struct McpServer {
-    /// How the person calls it: part of its tools' names.
+    /// The user's name of the server, which is part of its tools' names.
     pub name: String,
-    /// How it is reached.
+    /// How to reach the server.
     pub transport: Transport,
-    /// How Haft logs in to the server; `None` if it takes no logins. Ignored for programs.
+    /// How Haft logs in to the server; `None` if it does not support logins. Ignored for programs.
     pub oauth: Option<OAuth>,
     /// The server's own names of the tools that may be called; `None` for all.
     pub tools: Option<Vec<String>>,
-    /// Whether the server is believed where it says of a tool that it only reads. Such a call needs no approval.
+    /// Whether to trust the server's hint that a tool only reads. Such a call needs no approval.
     pub trust_hints: bool,
-    /// Which folders it is told of if it asks for roots.
+    /// The folders for the server if it requests roots.
     pub roots: ServerRoots,
-    /// Whether it may ask for answers of the session's model. The person is asked each time.
+    /// Whether the server may request answers of the session's model. The user is asked each time.
     pub sampling: bool,
-    /// How long it may take to start and to tell its tools.
+    /// Timeout for the server to start and to list its tools.
     pub start_timeout: Duration,
-    /// How long a call may be silent: each word of its progress counts anew.
+    /// Maximum time without progress of a call: each message about its progress restarts the timeout.
     pub call_timeout: Duration,
 }
 
 impl McpServer {
-    /// Whether the configuration says what proves who asks.
+    /// Whether the configuration sets the header with the credentials.
     pub(super) fn has_token(&self) -> bool {
         let Transport::Url { headers, .. } = &self.transport else { return false };
         headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(AUTHORIZATION.as_str()))
     }
 
-    /// What to do if it wants to know who asks.
+    /// Advice for the user if the server requires a login.
     pub(super) fn login_advice(&self) -> String {
         match (&self.oauth, self.has_token()) {
             (_, true) => "put another token into its `headers`".to_owned(),
@@ -45,7 +45,7 @@ impl McpServer {
         }
     }
 
-    /// The folders that it is told of if it asks, when it is started in `workspace`; `None` if it is not offered any.
+    /// The folders for the server if it requests roots and is started in `workspace`; `None` if it is not offered any.
     pub(super) fn root_folders(
         &self,
         workspace: &Path,
@@ -59,8 +59,8 @@ impl McpServer {
         }
     }
 
-    /// Whether one of the arguments is a folder that is there, written as a path: from the root, from `~`, which
-    /// many servers read themselves, or from the folder in which the server is started. A word alone may be anything.
+    /// Whether one of the arguments is an existing folder, written as a path: from the root, from `~`, which many
+    /// servers expand themselves, or from the folder in which the server is started. A single word may be anything.
     fn has_own_folders(&self, started_in: &Path, environment: &[(String, String)]) -> bool {
         let Transport::Program { arguments, environment: own, .. } = &self.transport else { return false };
         let home = environment.iter().chain(own).rfind(|(name, _)| name == "HOME").map(|(_, home)| home);
@@ -78,55 +78,56 @@ impl std::fmt::Debug for McpServer {
     }
 }
 
-/// The folders that a server is told of if it asks for roots.
+/// The folders for a server that requests roots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ServerRoots {
-    /// The workspace. A program with a folder among its arguments is offered none: many servers give up folders of their own
-    /// for those of the client.
+    /// The workspace. A program with a folder among its arguments is offered none: many servers replace their own
+    /// folders by those of the client.
     #[default]
     Automatic,
     /// The workspace, whatever the arguments are.
     Workspace,
     /// No folders: the capability is not offered.
     Nothing,
-    /// These, as absolute paths.
+    /// These folders, as absolute paths.
     Folders(Vec<PathBuf>),
 }
 
-/// How a server is reached.
+/// How to reach a server.
 #[derive(Clone)]
 pub enum Transport {
-    /// A program that talks over its standard streams.
+    /// A program that communicates over its standard streams.
     Program {
-        /// Looked up in the `PATH`, or a path.
+        /// A path, or a name that is looked up in `PATH`.
         program: String,
         /// Arguments of the program.
         arguments: Vec<String>,
-        /// Variables in addition to those that all processes get.
+        /// Environment variables, in addition to those of all processes.
         environment: Vec<(String, String)>,
     },
-    /// A service that talks Streamable HTTP.
+    /// A service that speaks Streamable HTTP.
     Url {
         /// Address of the endpoint.
         url: String,
-        /// Sent with every request.
+        /// Headers of every request.
         headers: Vec<(String, String)>,
     },
 }
 
-/// How Haft logs in to a server, and where it keeps the login. It may hold a secret, so it prints nothing of itself.
+/// How Haft logs in to a server, and where it stores the login. It may contain a secret, so its `Debug` output shows
+/// only `client_id`.
 #[derive(Clone)]
 pub struct OAuth {
-    /// The file of all logins, which only the user may read; JSON.
+    /// The file of all logins, as JSON, which only the user may read.
     pub file: PathBuf,
-    /// The ID of a client that was registered at the authorization server before, or the HTTPS address of a client ID
-    /// metadata document. Without it, Haft registers itself.
+    /// The ID of a client that is registered at the authorization server, or the HTTPS address of a client ID metadata
+    /// document. Without it, Haft registers itself.
     pub client_id: Option<String>,
-    /// The secret that belongs to `client_id`.
+    /// The secret of `client_id`.
     pub client_secret: Option<String>,
-    /// Scopes to ask for; those that the server names if empty.
+    /// Scopes to request; if empty, those that the server names.
     pub scopes: Vec<String>,
-    /// The port of this machine that the authorization server sends the browser back to; any free one if left out.
+    /// The port on this machine for the browser's redirect; any free one if `None`.
     pub callback_port: Option<u16>,
 }
 
@@ -136,16 +137,17 @@ impl std::fmt::Debug for OAuth {
     }
 }
 
-/// All that [`crate::client::Mcp`] is made of.
+/// The parameters of [`crate::client::Mcp`].
 pub struct McpSettings {
-    /// In the order in which models are told of their tools.
+    /// The servers, in the order in which models see their tools.
     pub servers: Vec<McpServer>,
-    /// Where programs start, and what servers are told to work in.
+    /// The folder in which programs start, and which servers get as root.
     pub workspace: PathBuf,
-    /// What every program gets.
+    /// The environment of every program.
     pub environment: Arc<[(String, String)]>,
-    /// Maximum tokens for definitions. Beyond it, tools of the servers with the most tokens are found by search.
+    /// Maximum tokens for definitions. If they take more, tools of the servers with the most tokens are found by
+    /// search.
     pub budget: usize,
-    /// Hears what a person should know: a server that does not start.
+    /// Receives notes for the user, for example that a server does not start.
     pub on_note: Arc<dyn Fn(String) + Send + Sync>,
 }

@@ -1,4 +1,4 @@
-//! [`RemoteTool`]: makes a tool of a server usable as one of Haft's.
+//! [`RemoteTool`]: a tool of a server as a tool of Haft.
 use super::server::Server;
 use futures::future::BoxFuture;
 use haft_core::{AnyTool, Effect, Examples, ToolContext, ToolError, ToolOutput, ToolSpec};
@@ -7,22 +7,22 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::{path::Path, sync::Arc};
 
-/// Maximum length of a name: vendors take only that many letters, digits, `_` and `-`.
+/// Maximum length of a name: vendors accept only that many letters, digits, `_` and `-`.
 const MAX_NAME_LENGTH: usize = 64;
 
 /// A tool of a server.
 pub(super) struct RemoteTool {
     spec: ToolSpec,
     server: Arc<Server>,
-    /// What the server calls it.
+    /// The server's name of the tool.
     name: String,
     effect: Effect,
-    /// Whether the server says that it only reads.
+    /// Whether the server says that the tool only reads.
     is_read_only: bool,
 }
 
 impl RemoteTool {
-    /// Under a name that `is_free`.
+    /// A tool with a name that `is_free`.
     pub(super) fn new(server: &Arc<Server>, tool: &Tool, is_free: impl Fn(&str) -> bool) -> Self {
         let own = &server.settings.name;
         let spec = ToolSpec {
@@ -47,8 +47,8 @@ impl AnyTool for RemoteTool {
         &self.spec
     }
 
-    /// The tool's effects are unknown, so it is a command. The command carries a fingerprint of the definition: a tool
-    /// with a changed description needs a new permission (faults D44).
+    /// The tool's effects are unknown, so the call counts as a command. The command contains a fingerprint of the
+    /// definition: a tool with a changed description needs a new permission (faults D44).
     fn effects(&self, _: &Value, _: &Path) -> Result<Vec<Effect>, ToolError> {
         Ok(vec![self.effect.clone()])
     }
@@ -57,7 +57,7 @@ impl AnyTool for RemoteTool {
         self.is_read_only
     }
 
-    /// A server that says nothing for too long is given up, and one that asks a person may wait.
+    /// A silent server has its own timeout, and one that asks the user may wait.
     fn ends_itself(&self) -> bool {
         true
     }
@@ -70,12 +70,12 @@ impl AnyTool for RemoteTool {
     }
 }
 
-/// `mcp:SERVER TOOL PRINT`: plain words, as rules want them, and no command that a shell would find.
+/// Formats `mcp:SERVER TOOL PRINT`: plain words for rules, which are not a command that a shell would find.
 fn command(server: &str, tool: &Tool) -> String {
     format!("mcp:{} {} {}", clean(server), clean(&tool.name), print(tool))
 }
 
-/// `mcp__SERVER__TOOL`, made to fit and different from all others.
+/// Formats `mcp__SERVER__TOOL`, shortened if necessary and unique.
 fn name(server: &str, tool: &str, is_free: impl Fn(&str) -> bool) -> String {
     let whole = format!("mcp__{}__{}", clean(server), clean(tool));
     let fitting = match whole.len() > MAX_NAME_LENGTH {
@@ -90,13 +90,13 @@ fn name(server: &str, tool: &str, is_free: impl Fn(&str) -> bool) -> String {
     numbered.find(|name| is_free(name)).expect("some number is free")
 }
 
-/// The name with `_` for each character other than letters, digits, `_` and `-`.
+/// The name with each character other than letters, digits, `_` and `-` replaced by `_`.
 fn clean(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     name.chars().map(|c| if fits(c) { c } else { '_' }).collect()
 }
 
-/// Fingerprint of everything that the server says about the tool.
+/// Fingerprint of the whole definition of the tool by the server.
 fn print(tool: &Tool) -> String {
     hash(&serde_json::to_vec(tool).unwrap_or_default())[..16].to_owned()
 }
@@ -105,7 +105,7 @@ fn hash(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
-/// Vendors want an object with properties, be there any or not.
+/// Vendors require an object with `properties`, even if it is empty.
 fn parameters(schema: &Map<String, Value>) -> Value {
     let mut schema = schema.clone();
     schema.entry("type").or_insert(json!("object"));

@@ -1,10 +1,10 @@
-//! [`of_greeting`] and [`of_request`]: rewrite errors of the SDK for people and models: the SDK names types of Rust.
+//! [`of_greeting`] and [`of_request`]: rewrite errors of the SDK, which names Rust types, for users and models.
 use rmcp::{
     service::{ClientInitializeError, ServiceError},
     transport::{DynamicTransportError, streamable_http_client::StreamableHttpError},
 };
 
-/// Why a greeting failed.
+/// Why a handshake failed.
 pub(super) fn of_greeting(error: &ClientInitializeError) -> String {
     match error {
         ClientInitializeError::ExpectedInitResponse(_) | ClientInitializeError::ExpectedInitResult(_) => {
@@ -26,13 +26,13 @@ pub(super) fn of_greeting(error: &ClientInitializeError) -> String {
         ClientInitializeError::NoPreferredProtocolVersion | ClientInitializeError::Cancelled => {
             "the greeting was cancelled".to_owned()
         }
-        // Most servers know this greeting.
+        // Most servers support this handshake.
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => of_greeting(fallback),
         _ => "it does not answer the greeting as MCP wants".to_owned(),
     }
 }
 
-/// Whether a greeting failed because the server wants to know who asks: HTTP status 401.
+/// Whether a handshake failed because the server requires a login: HTTP status 401.
 pub(super) fn wants_login(error: &ClientInitializeError) -> bool {
     match error {
         ClientInitializeError::TransportError { error, .. } => is_unauthorized(error),
@@ -68,10 +68,10 @@ pub(super) fn is_unauthorized(error: &DynamicTransportError) -> bool {
     }
 }
 
-/// The HTTP status of a server that takes no requests at the moment, and so has done nothing.
+/// The HTTP status of a server that accepts no requests at the moment, and so has done nothing.
 pub(super) fn busy(error: &DynamicTransportError) -> Option<u16> {
     match error.error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
-        // Proxies answer 503 also where the server has had the request.
+        // Proxies also answer 503 if the server has received the request.
         Some(StreamableHttpError::HttpStatus(error)) => Some(error.status).filter(|status| *status == 429),
         _ => None,
     }
@@ -98,7 +98,7 @@ fn of_transport(error: &DynamicTransportError) -> String {
     }
 }
 
-/// An error and what caused it.
+/// An error and its causes.
 pub(super) fn in_full(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |error| error.source()).map(ToString::to_string);
     let mut told = error.to_string();

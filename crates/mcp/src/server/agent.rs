@@ -1,4 +1,4 @@
-//! [`AgentTool`]: an agent as a tool: each call is a session of its own.
+//! [`AgentTool`]: an agent as a tool: each call has its own session.
 use super::{
     Offer,
     client::Client,
@@ -11,14 +11,14 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Opens a session in which an agent works.
+/// Opens a session for an agent.
 pub type Open = Arc<dyn Fn() -> Result<Session, EngineError> + Send + Sync>;
 
-/// An agent that other programs may let work.
+/// An agent that other programs may call.
 pub struct AgentTool {
-    /// What clients call it.
+    /// The tool's name for clients.
     pub name: String,
-    /// When to use it and what it gives.
+    /// When to use the tool and what it returns.
     pub description: String,
     /// Opens a session for each call.
     pub open: Open,

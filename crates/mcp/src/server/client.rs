@@ -1,4 +1,4 @@
-//! [`Client`]: the other end of a call over MCP. It gets progress, answers questions, and may cancel.
+//! [`Client`]: the other end of a call over MCP. It gets progress, answers questions, and may cancel the call.
 use rmcp::{
     RoleServer,
     model::{ElicitRequestParams, ElicitationAction, ElicitationSchema, ProgressNotificationParam},
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU32, Ordering};
 use tokio_util::sync::CancellationToken;
 
-/// The other end of one call.
+/// The client of one call.
 pub struct Client {
     context: RequestContext<RoleServer>,
     steps: AtomicU32,
@@ -19,17 +19,17 @@ impl Client {
         Self { context, steps: AtomicU32::new(0) }
     }
 
-    /// What the protocol knows of the call.
+    /// The protocol's data about the call.
     pub fn context(&self) -> &RequestContext<RoleServer> {
         &self.context
     }
 
-    /// Cancelled when the client no longer wants an answer, or is gone.
+    /// Cancelled when the client cancels the call, or disconnects.
     pub fn cancelled(&self) -> &CancellationToken {
         &self.context.ct
     }
 
-    /// Says how it goes, where the client asked for that.
+    /// Reports progress, if the client requested that.
     pub async fn progress(&self, message: impl Into<String>) {
         let Some(token) = self.context.meta.get_progress_token() else { return };
         let step = self.steps.fetch_add(1, Ordering::Relaxed) + 1;
@@ -37,7 +37,7 @@ impl Client {
         let _client_is_gone = self.context.peer.notify_progress(progress).await;
     }
 
-    /// Lets the client ask its person for one text, one of `choices` where there are any.
+    /// Lets the client ask its user for a text, or for one of `choices` if there are any.
     pub async fn ask(&self, message: String, choices: &[&str]) -> Answered {
         if !self.context.peer.supported_elicitation_modes().contains(&ElicitationMode::Form) {
             return Answered::NoAnswer;
@@ -61,12 +61,12 @@ impl Client {
     }
 }
 
-/// What came of a question.
+/// The result of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answered {
-    /// The person said this.
+    /// The user's answer.
     With(String),
-    /// The person does not want to say.
+    /// The user declined to answer.
     No,
     /// The client cannot ask, or got no answer.
     NoAnswer,

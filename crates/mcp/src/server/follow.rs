@@ -1,4 +1,4 @@
-//! [`follow`]: runs a turn for an MCP client: reports progress, and asks the person through the client.
+//! [`follow`]: runs a turn for an MCP client: reports progress, and asks the user through the client.
 use super::client::{Answered, Client};
 use futures::StreamExt;
 use haft_core::{Answer, Command, Entry, Event, Fact, Question, Update};
@@ -14,8 +14,8 @@ pub(super) enum Approvals {
     Call,
 }
 
-/// Sends `command` and follows its turn to the end. If the client cancels, the turn is interrupted; where this is
-/// dropped, too.
+/// Sends `command` and follows its turn to the end. The turn is interrupted if the client cancels, or if the future is
+/// dropped.
 pub(super) async fn follow(
     session: &Session,
     command: Command,
@@ -43,7 +43,7 @@ pub(super) async fn follow(
     }
 }
 
-/// Passes an entry on to the client. Another front-end may answer a question first.
+/// Reports an entry to the client, or asks its question. Another front-end may answer first.
 async fn tell(session: &Session, entry: &Entry, client: &Client, approvals: Approvals) {
     match &entry.fact {
         Fact::ToolStarted { name, arguments, .. } => client.progress(format!("{name} {arguments}")).await,
@@ -112,7 +112,7 @@ async fn reply(question: &Question, client: &Client) -> Option<String> {
     }
 }
 
-/// Interrupts the session when its caller no longer waits.
+/// Interrupts the session when it is dropped, since its caller does not wait anymore.
 struct InterruptOnDrop<'a>(&'a Session);
 
 impl Drop for InterruptOnDrop<'_> {

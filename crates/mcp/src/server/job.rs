@@ -17,22 +17,22 @@ use std::{
     sync::Arc,
 };
 
-/// Makes a job of a description; an error says why it cannot.
+/// Creates a job from a description; the error says why that failed.
 pub type Begin = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Begun, String>> + Send + Sync>;
 
-/// A job that can be worked on.
+/// A job that is ready to run.
 pub struct Begun {
     /// Session of the job.
     pub session: Session,
     /// Agent of the job.
     pub agent: Agent,
-    /// What is to be done.
+    /// The order of the job.
     pub order: JobSpec,
-    /// The engine of that session.
+    /// The engine of the session.
     pub engine: Engine,
     /// A file that stops the job as soon as it exists.
     pub stop: PathBuf,
-    /// Called with what it came to; once that is done nothing of it is alive.
+    /// Called with the conclusion; completes once all processes of the job have ended.
     pub end: Box<dyn FnOnce(Conclusion) -> BoxFuture<'static, ()> + Send>,
 }
 
@@ -61,11 +61,11 @@ impl Turns for Followed<'_> {
 
 /// An agent that other programs may give jobs to.
 pub struct JobTool {
-    /// What clients call it.
+    /// The tool's name for clients.
     pub name: String,
-    /// When to use it and what it gives.
+    /// When to use the tool and what it returns.
     pub description: String,
-    /// Makes a job for each call.
+    /// Creates a job for each call.
     pub begin: Begin,
 }
 

@@ -1,4 +1,4 @@
-//! [`OwnTool`]: a tool of Haft itself: a call takes the same path as a model's call.
+//! [`OwnTool`]: a tool of Haft itself: its calls are handled like a model's calls.
 use super::{
     Offer,
     agent::{Open, failed, object},
@@ -14,9 +14,9 @@ use serde_json::Value;
 
 /// A tool that other programs may call.
 pub struct OwnTool {
-    /// How it presents itself.
+    /// Definition of the tool.
     pub spec: ToolSpec,
-    /// Opens a session for each call, in which [`direct::Direct`] is asked in place of a model.
+    /// Opens a session for each call, in which [`direct::Direct`] replaces the model.
     pub open: Open,
 }
 

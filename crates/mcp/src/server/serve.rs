@@ -29,7 +29,7 @@ use std::{
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-/// Talks over standard input and output until the client leaves or `stop` is ready.
+/// Serves over standard input and output until the client disconnects or `stop` completes.
 pub async fn over_stdio(
     server: impl ServerHandler,
     stop: impl Future<Output = ()> + Send,
@@ -46,14 +46,15 @@ pub async fn over_stdio(
     }
 }
 
-/// Opens a socket on a loopback address: messages are not encrypted, so other machines must not reach it.
+/// Listens on a loopback address: messages are not encrypted, so other machines must not reach it.
 pub async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     ensure!(address.ip().is_loopback(), "`{address}` can be reached from outside; listen on 127.0.0.1");
     TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))
 }
 
-/// Serves Streamable HTTP at `/mcp` until `stop` is ready, to those who send `token` as `Authorization: Bearer`; without
-/// one, to every client that reaches it. Pages of other hosts in a person's browser are refused by `Host` and `Origin`.
+/// Serves Streamable HTTP at `/mcp` until `stop` completes, to clients that send `token` as `Authorization: Bearer`;
+/// without a token, to every client that can connect. Pages of other hosts in the user's browser are refused by `Host`
+/// and `Origin`.
 pub async fn over_http(
     server: impl ServerHandler + Clone,
     listener: TcpListener,
@@ -87,11 +88,12 @@ pub async fn over_http(
     }
 }
 
-/// Time for open connections to end after the server stops. A client that has sent half a request never ends by itself.
+/// How long open connections may take to end after the server stops. A client that has sent half a request never ends
+/// by itself.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A session that is ended by `DELETE` has ended by the time of the answer, and one that is not there cannot be: the SDK
-/// says of both that it has accepted the request.
+/// Corrects the status of `DELETE`: 200 if the session has ended, and 404 if it did not exist. The SDK answers both
+/// with 202.
 async fn end(sessions: Arc<LocalSessionManager>, request: Request, next: Next) -> Response {
     if request.method() != Method::DELETE {
         return next.run(request).await;
@@ -105,10 +107,10 @@ async fn end(sessions: Arc<LocalSessionManager>, request: Request, next: Next) -
     response
 }
 
-/// Names the session of a request (MCP 2025-11-25, "Session Management").
+/// The header with the session of a request (MCP 2025-11-25, "Session Management").
 const SESSION: &str = "mcp-session-id";
 
-/// What a client reads that has no token, or another one.
+/// The response to a client with no token or a wrong one.
 const WHO: &str = "this server wants the header `Authorization: Bearer TOKEN`, with the token that `haft mcp --listen` \
                    prints when it starts\n";
 
@@ -119,13 +121,13 @@ async fn let_in(token: Arc<str>, request: Request, next: Next) -> Response {
     }
 }
 
-/// RFC 9110, 11.1: the name of a scheme may be written in any case.
+/// The token of a request. RFC 9110, 11.1: the scheme's name is case-insensitive.
 fn given(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Takes as long for a wrong token whose beginning is right as for any other.
+/// Compares in constant time: a wrong token with a right beginning takes as long as any other.
 fn is_same(given: &str, token: &str) -> bool {
     let differences = given.bytes().zip(token.bytes()).fold(0, |differences, (a, b)| differences | (a ^ b));
     given.len() == token.len() && differences == 0

@@ -1,29 +1,29 @@
-//! [`Sentence`]: the question whether a call may do what it wants, and the answers to it.
+//! [`Sentence`]: the question whether to allow a call, and its answers.
 use super::remote;
 use crate::safe;
 use haft_core::{Change, ChangeKind, Effect, Execution};
 use std::path::Path;
 
-/// A longer command is above the question, and not in it.
+/// Maximum characters of a command in the question; a longer one is only shown above it.
 const MAX_COMMAND_CHARS: usize = 100;
-/// Things named in a question; more are counted.
+/// Maximum number of names in a question; others are counted.
 const MAX_NAMED_THINGS: usize = 3;
 
-/// The three answers. The second one says what it covers, from [`Sentence::always`].
+/// The first of the three answers. The second one says what it covers: [`Sentence::always`].
 pub const YES: &str = "Yes";
-/// The third one.
+/// The third answer.
 pub const NO: &str = "No, and say what to do instead";
 
-/// What is asked, in one line.
+/// The question in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentence {
-    /// `Edit src/calc.py?`
+    /// The question, such as `Edit src/calc.py?`.
     pub question: String,
     /// Whether the sentence names everything that the call would do.
     pub names_all: bool,
     /// Whether, in addition, the call has no further arguments.
     pub is_whole: bool,
-    /// What would not be asked for again: `edits of src/calc.py`.
+    /// What the second answer covers: `edits of src/calc.py`.
     again: String,
 }
 
@@ -67,7 +67,7 @@ fn of_files(changes: &[Change]) -> String {
     }
 }
 
-/// What the effects are, and whether nothing of them is left out.
+/// The effects in words, and whether all of them are named.
 fn what(effects: &[Effect], workspace: &Path) -> (String, bool) {
     let named: Vec<Option<String>> = effects.iter().map(|effect| named(effect, workspace)).collect();
     let is_whole = named.len() <= MAX_NAMED_THINGS && named.iter().all(Option::is_some);
@@ -79,7 +79,7 @@ fn what(effects: &[Effect], workspace: &Path) -> (String, bool) {
     }
 }
 
-/// The effect in words; `None` if it is too long for a sentence.
+/// An effect in words; `None` if it is too long for a sentence.
 fn named(effect: &Effect, workspace: &Path) -> Option<String> {
     Some(match effect {
         Effect::Execute(Execution { command, .. }) if remote(command).is_some() => {
@@ -123,14 +123,14 @@ fn execution(effect: &Effect) -> Option<&Execution> {
     if let Effect::Execute(run) = effect { Some(run) } else { None }
 }
 
-/// The command in words; `None` if it is too long for a sentence.
+/// A command in words; `None` if it is too long for a sentence.
 fn command(run: &Execution) -> Option<String> {
     let shown = safe::visible(&run.command);
     let fits = shown.chars().count() <= MAX_COMMAND_CHARS && !shown.contains('\n');
     fits.then(|| format!("`{shown}`{}", place(run)))
 }
 
-/// The folder that it runs in, unless that is the workspace.
+/// The folder in which the command runs, unless that is the workspace.
 fn place(Execution { folder, .. }: &Execution) -> String {
     match folder.is_absolute() {
         _ if folder.as_os_str().is_empty() => String::new(),
@@ -152,7 +152,7 @@ fn path(path: &Path) -> String {
     safe::visible_line(&path.to_string_lossy())
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Joins words: `a`, `a and b`, `a, b and c`.
 fn joined(words: &[String]) -> String {
     match words {
         [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),

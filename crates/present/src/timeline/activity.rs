@@ -1,32 +1,32 @@
-//! [`Activity`]: what continues in a session at a moment.
+//! [`Activity`]: what is running in a session at a moment.
 
-/// What continues at this moment.
+/// What is running at this moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Activity {
-    /// A person is asked.
+    /// The user is asked.
     Asking,
-    /// A call of this tool runs.
+    /// A call of this tool is running.
     Running(String),
     /// The model is asked again, for this reason.
     Retrying(String),
-    /// Room is made in the window.
+    /// The conversation is summarized to make room in the context window.
     Summarizing,
-    /// Calls are made again, to see what depends on one that is to be undone.
+    /// Calls are repeated, to find the calls that depend on one that is to be undone.
     Undoing,
-    /// The reply comes.
+    /// The reply is arriving.
     Responding,
-    /// The model writes a call of this tool.
+    /// The model is writing a call of this tool.
     Calling(String),
-    /// The model thinks.
+    /// The model is thinking.
     Thinking,
     /// No model can answer until this time.
     Awaiting(String),
-    /// The model has said nothing yet.
+    /// The model has not produced anything yet.
     Waiting,
 }
 
 impl Activity {
-    /// In a few words.
+    /// The activity in a few words.
     pub fn words(&self) -> String {
         match self {
             Self::Asking => "waiting for you".into(),

@@ -1,10 +1,10 @@
-//! [`Timeline::asking`]: tracks the questions to a person, and their answers.
+//! [`Timeline::asking`]: tracks the questions to the user, and their answers.
 use super::{Asked, Item, Timeline};
 use crate::{notes, safe};
 use haft_core::{Answer, CallId, Fact};
 
 impl Timeline {
-    /// A person is asked, or has answered.
+    /// Applies a question to the user, or an answer.
     pub(super) fn asking(&mut self, fact: &Fact) -> Vec<Item> {
         match fact {
             Fact::ApprovalAsked { call, changes, .. } => {
@@ -34,7 +34,7 @@ impl Timeline {
                         let answer = safe::text(answer).into_owned();
                         match self.calls.iter_mut().find(|known| known.id == *call) {
                             Some(call) => call.answer = Some(answer),
-                            // The question was about a plan, or came from an MCP server.
+                            // The question was about a plan, or from an MCP server.
                             None => note = Some(format!("answered: {answer}")),
                         }
                     }

@@ -1,5 +1,5 @@
-//! [`prompts`], [`usage`], [`cost`] and [`moved`]: the history of a session: its prompts, what it used, and what undo and redo
-//! moved.
+//! [`prompts`], [`usage`], [`cost`] and [`moved`]: the history of a session: its prompts, its usage, and the files that
+//! undo and redo changed.
 use crate::safe;
 use futures::StreamExt;
 use haft_core::{
@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-/// Where a conversation can be taken up again: its prompts, and the entry before each.
+/// The places from which a conversation can be continued: its prompts, each with the entry before it.
 pub fn prompts(entries: &[Arc<Entry>]) -> Vec<(Seq, String)> {
     let path = haft_core::active_path(entries);
     let before = std::iter::once(None).chain(path.iter().map(Some));
@@ -24,10 +24,10 @@ pub fn prompts(entries: &[Arc<Entry>]) -> Vec<(Seq, String)> {
     prompts.collect()
 }
 
-/// How a session continued last.
+/// The latest part of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recap {
-    /// Turns that were begun and not undone.
+    /// Number of turns that were begun and not undone.
     pub turns: usize,
     /// The last prompt; empty before the first one.
     pub prompt: String,
@@ -57,21 +57,21 @@ pub fn recap(entries: &[Arc<Entry>]) -> Recap {
     recap
 }
 
-/// What the requests of a session took.
+/// The tokens of all requests of a session.
 pub fn usage(entries: &[Arc<Entry>]) -> Usage {
     let mut usage = Usage::default();
     entries.iter().filter_map(|entry| requested(&entry.fact)).for_each(|more| usage += more);
     usage
 }
 
-/// US dollars as programs read them: a sum of fractions ends in digits that mean nothing.
+/// US dollars for programs: rounded, since a sum of fractions ends in meaningless digits.
 #[must_use]
 pub fn rounded_usd(usd: f64) -> f64 {
     (usd * 1e9).round() / 1e9
 }
 
-/// What they cost in US dollars, each by the price of the model that was asked; `first` is the price of the model that the session
-/// began with. `None` if a price is unknown.
+/// The cost of all requests of a session in US dollars, each by the price of its model; `first` is the price of the
+/// model with which the session began. `None` if a price is unknown.
 pub fn cost(entries: &[Arc<Entry>], first: Option<Price>) -> Option<f64> {
     let mut models = TurnModels::default();
     let costs = entries.iter().filter_map(|entry| {
@@ -82,7 +82,7 @@ pub fn cost(entries: &[Arc<Entry>], first: Option<Price>) -> Option<f64> {
     costs.sum()
 }
 
-/// The usage of the model request that the fact reports, if it reports one.
+/// The usage of the model request in the fact, if it has one.
 fn requested(fact: &Fact) -> Option<Usage> {
     match fact {
         Fact::Replied { usage, .. }
@@ -93,7 +93,7 @@ fn requested(fact: &Fact) -> Option<Usage> {
     }
 }
 
-/// Goes back or forward, and tells which files were moved, one line each.
+/// Runs an undo or redo, and returns the files that it changed, one line each.
 pub async fn moved(session: &Session, command: Command) -> anyhow::Result<Vec<String>> {
     let mut events = Box::pin(session.events(crate::cursor::next(session)));
     session.send(command)?;
@@ -106,22 +106,22 @@ pub async fn moved(session: &Session, command: Command) -> anyhow::Result<Vec<St
     anyhow::bail!("the session closed")
 }
 
-/// Which files going back or forward has moved, one line each; nothing of another fact.
+/// The files that an undo or redo changed, one line each; `None` for other facts.
 pub fn moved_by(fact: &Fact) -> Option<Vec<String>> {
     let files = files(fact)?;
     let nothing = files.is_empty().then(|| "there were no files to restore".to_owned());
     Some(files.into_iter().chain(nothing).collect())
 }
 
-/// Merges what the last undo left alone, typed in a session.
+/// The command that merges the files that the last undo left alone, as typed in a session.
 const MERGE_LEFT_ALONE: &str = "/undo merge";
 
-/// What a person can do about an undo of single calls that was refused.
+/// Hint if an undo of single calls was refused.
 pub const UNDO_HINT: &str = "`/undo CALL with-dependents` also undoes the later calls; `/undo CALL merge` merges the text, with \
                              conflict markers where both changed it";
 
-/// What a person can do about `file`, which going back or forward left alone; `changes` is what that would have done, and
-/// `merge` is typed to merge both.
+/// Hint about `file`, which an undo or redo left alone. `changes`: what the undo or redo would have changed; `merge`:
+/// the command that merges both versions.
 pub fn next_step(file: &Path, way: Direction, changes: &[Change], merge: &str) -> String {
     let name = quoted(&file.to_string_lossy());
     if is_gits_own(file) {
@@ -144,7 +144,7 @@ pub fn next_step(file: &Path, way: Direction, changes: &[Change], merge: &str) -
     }
 }
 
-/// What became of the changes of others to `file`; empty if there were none.
+/// What happened to the changes of others to `file`; empty if there were none.
 pub fn kept(merged: &[PathBuf], marked: &[PathBuf], file: &Path) -> &'static str {
     match (merged.iter().any(|path| path == file), marked.iter().any(|path| path == file)) {
         (false, _) => "",
@@ -155,7 +155,7 @@ pub fn kept(merged: &[PathBuf], marked: &[PathBuf], file: &Path) -> &'static str
     }
 }
 
-/// What a person can do about files that going back or forward could not write.
+/// Hint about files that an undo or redo could not write.
 pub fn next_step_if_failed(way: Direction) -> &'static str {
     match way {
         Direction::Undo => "once the reason is gone, `haft redo`, then `haft undo` once more",
@@ -163,7 +163,7 @@ pub fn next_step_if_failed(way: Direction) -> &'static str {
     }
 }
 
-/// Quotes `name` as one word of a shell.
+/// Quotes `name` as one word for a shell.
 fn quoted(name: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "._/-+@%".contains(c);
     match name.chars().all(is_plain) && !name.starts_with('-') {
@@ -172,7 +172,7 @@ fn quoted(name: &str) -> String {
     }
 }
 
-/// The files that an undo or a redo moved, in words; `None` if it moved no file.
+/// The files that an undo or a redo changed, in words; `None` if it changed no file.
 pub(super) fn files(fact: &Fact) -> Option<Vec<String>> {
     let Fact::Rewound { way, changes, conflicts, untracked, merged, marked, failed, .. } = fact else {
         return None;

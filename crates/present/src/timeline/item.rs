@@ -1,4 +1,4 @@
-//! [`Item`]: one piece of what a person sees of a session.
+//! [`Item`]: one element of the presentation of a session.
 use crate::{notes, pieces::Piece, preview, safe};
 use haft_core::{
     CallId, Change, Direction, Fact, Image, Mode, Outcome, Part, Plan, Question, ToolCall, ToolResult, Usage,
@@ -6,32 +6,32 @@ use haft_core::{
 use serde_json::Value;
 use std::{collections::VecDeque, path::PathBuf, time::Duration};
 
-/// What is finished never looks different later: prompts, thoughts, parts of replies, calls with what came of them,
-/// notes, failures, moved files and ends of turns. What happens while something continues follows.
+/// Finished items never change: prompts, thoughts, parts of replies, calls with their outcomes, notes, failures,
+/// changed files and ends of turns. Live items, while something is running, follow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
-    /// A person spoke.
+    /// A prompt of the user.
     Prompt {
         /// The text.
         text: String,
-        /// Pictures beside it.
+        /// Attached pictures.
         images: Vec<Image>,
-        /// The front-end it came from, where that is another one.
+        /// The front-end of the prompt, if it is another one.
         from: Option<String>,
     },
-    /// What the model thought, with [`Replies::InParts`](super::Replies::InParts).
+    /// A thought of the model, with [`Replies::InParts`](super::Replies::InParts).
     Thinking(String),
     /// A part of a reply, with [`Replies::InParts`](super::Replies::InParts).
     Reply(Piece),
-    /// A call and what came of it.
+    /// A call and its outcome.
     Call(Box<Call>),
     /// A line beside the conversation.
     Note(String),
-    /// A line that not every front-end shows, since some show it in another way.
+    /// A line that some front-ends show in another way.
     Aside {
-        /// What it is about.
+        /// The subject of the line.
         about: Aside,
-        /// The line.
+        /// Text of the line.
         text: String,
     },
     /// A hook denied the prompt.
@@ -39,61 +39,62 @@ pub enum Item {
         /// Why.
         reason: String,
     },
-    /// The model could not be asked, and what to do.
+    /// The model could not be reached.
     Failure {
         /// What went wrong.
         message: String,
         /// What to do.
         hint: Option<String>,
     },
-    /// Files were put back or forward.
+    /// An undo or redo changed files.
     Rewound {
-        /// Which way.
+        /// Undo or redo.
         way: Direction,
         /// A line for each file.
         files: Vec<String>,
     },
-    /// A turn is over.
+    /// A turn has ended.
     Ended {
         /// How it ended.
         outcome: Outcome,
-        /// Model calls.
+        /// Number of model calls.
         rounds: u32,
         /// Tokens of the turn.
         usage: Usage,
-        /// In US dollars; `None` if the price is unknown.
+        /// Cost in US dollars; `None` if the price is unknown.
         cost_usd: Option<f64>,
         /// Time since the prompt, without the time in which the user was asked.
         took: Duration,
     },
-    /// More of the reply, with the other ways in which replies are given.
+    /// More text of the reply, with the other variants of [`Replies`](super::Replies).
     Text {
         /// Text of the model.
         text: String,
         /// Whether it replaces the parts of the reply that were passed on.
         is_anew: bool,
     },
-    /// More of what the model thinks.
+    /// More of the model's thoughts.
     Thought {
         /// Text of the model.
         text: String,
         /// Whether it replaces the parts that were passed on.
         is_anew: bool,
-        /// The model thinks it now; otherwise it was missed, and is known from the record.
+        /// Whether the model is thinking it at the moment; otherwise live updates were missed, and it is taken from the
+        /// record.
         is_live: bool,
     },
     /// The model is asked again.
     Retrying {
         /// Why.
         reason: String,
-        /// In how many milliseconds.
+        /// Delay until then, in milliseconds.
         after_ms: u64,
-        /// Some of the reply had been heard.
+        /// Whether a part of the reply had arrived.
         was_begun: bool,
     },
-    /// A reply is whole; its text was given before.
+    /// A reply is complete; its text was passed on before.
     Replied {
-        /// All of it.
+        /// The whole reply.
         parts: Vec<Part>,
     },
     /// The model is writing a call.
@@ -103,32 +104,32 @@ pub enum Item {
         /// The tool, as the model calls it.
         name: String,
     },
-    /// A call begins to run.
+    /// A call starts to run.
     Started {
         /// The call.
         call: CallId,
         /// The tool, as the model calls it.
         name: String,
-        /// The arguments that it ran with, which may have been corrected.
+        /// The arguments with which it runs, which may have been corrected.
         arguments: Value,
     },
-    /// A call says something while it runs.
+    /// Output of a running call.
     Output {
         /// The call.
         call: CallId,
-        /// May end in the middle of a line.
+        /// Text of the output; it may end in the middle of a line.
         chunk: String,
     },
-    /// A call did something to files.
+    /// A call changed files.
     Changed {
         /// The call.
         call: CallId,
-        /// What it did.
+        /// The changes.
         changes: Vec<Change>,
-        /// The call is one of this round.
+        /// Whether the call belongs to this round.
         is_known: bool,
     },
-    /// A call asks a person.
+    /// A call asks the user.
     Asked {
         /// The call.
         call: CallId,
@@ -137,16 +138,16 @@ pub enum Item {
     },
 }
 
-/// What a line is about that not every front-end shows.
+/// The subject of a line that some front-ends show in another way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Aside {
-    /// What runs unasked.
+    /// The permission mode.
     Mode(Mode),
     /// A background task began.
     Task,
-    /// Files that a call left as they were.
+    /// Files that a call left unchanged, since they could not be settled.
     Unsettled(Vec<PathBuf>),
-    /// Results were put aside.
+    /// Results were removed from the context window.
     Room,
 }
 
@@ -164,50 +165,50 @@ impl Item {
 pub struct Call {
     /// The call as the model made it.
     pub made: ToolCall,
-    /// Names it in its session.
+    /// ID of the call in its session.
     pub id: CallId,
-    /// The tool.
+    /// Name of the tool.
     pub name: String,
     /// The arguments in a few words.
     pub summary: String,
-    /// How far it is.
+    /// Progress of the call.
     pub state: CallState,
-    /// It ran; otherwise it was refused, or its arguments were wrong.
+    /// Whether the call ran; otherwise it was refused, or its arguments were wrong.
     pub has_started: bool,
-    /// The last lines that it said while it ran.
+    /// The last lines of its output.
     pub output: VecDeque<String>,
-    /// What it did to files.
+    /// Its changes to files.
     pub changes: Vec<Change>,
-    /// What it asked to do to files.
+    /// The changes for which it asked.
     pub(super) proposed: Vec<Change>,
     /// Changes that were not allowed.
     pub refused: Vec<Change>,
-    /// Whether sessions below did that.
+    /// Whether child sessions made the changes.
     pub is_delegated: bool,
-    /// What people see of its result.
+    /// The part of its result that is shown.
     pub preview: Vec<String>,
-    /// What went wrong in it, in numbers.
+    /// Its failure in a few words.
     pub verdict: Option<String>,
-    /// What a person answered to its last question.
+    /// The user's answer to its last question.
     pub answer: Option<String>,
-    /// The steps that its result is.
+    /// The steps in its result.
     pub plan: Option<Plan>,
-    /// What the model reads of it, once it is over.
+    /// The result that the model reads, once the call has ended.
     pub result: ToolResult,
-    /// It ran a command.
+    /// Whether the call ran a command.
     pub is_command: bool,
-    /// No model made it.
+    /// Whether the call was made without the model, e.g., typed by the user.
     pub is_own: bool,
-    /// How long it took.
+    /// Duration of the call.
     pub took: Duration,
 }
 
-/// How far a call is.
+/// Progress of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallState {
-    /// Not begun.
+    /// The call has not started.
     Waiting,
-    /// Running.
+    /// The call is running.
     Running,
     /// It succeeded.
     Done,
@@ -215,21 +216,21 @@ pub enum CallState {
     Failed,
 }
 
-/// A question to the person.
+/// A question to the user.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Asked {
-    /// May this call do what it wants?
+    /// A call asks for approval.
     Approval {
         /// The call.
         call: CallId,
-        /// What it would do, as the journal has it.
+        /// The fact in the journal that has the proposal.
         fact: Box<Fact>,
     },
     /// A question of a tool.
     Question {
         /// The call.
         call: CallId,
-        /// What is asked.
+        /// The question.
         question: Question,
     },
 }
@@ -243,7 +244,7 @@ impl Asked {
     }
 }
 
-/// Lines of output that are kept of a running call.
+/// Maximum lines of output that are kept of a running call.
 const LIVE_LINES: usize = 5;
 
 impl Call {
@@ -271,7 +272,7 @@ impl Call {
         }
     }
 
-    /// Removes the last change of each of these files: it was not settled.
+    /// Removes the last change of each of these files, since it was not settled.
     pub(super) fn left_alone(&mut self, paths: &[PathBuf]) {
         for path in paths {
             let place = self.changes.iter().rposition(|change| change.path == *path);
@@ -279,10 +280,10 @@ impl Call {
         }
     }
 
-    /// Chunks may end in the middle of a line.
+    /// Adds a chunk of output, which may end in the middle of a line.
     pub(super) fn hear(&mut self, chunk: &str) {
         let mut open = self.output.pop_back().unwrap_or_default();
-        // A carriage return writes the line anew.
+        // Text after a carriage return overwrites the line.
         let chunk = chunk.replace("\r\n", "\n");
         let lines = chunk.split('\n').map(|line| match line.rsplit_once('\r') {
             Some((_, anew)) => (true, safe::text(anew).into_owned()),
@@ -302,7 +303,7 @@ impl Call {
         self.output.drain(..spare);
     }
 
-    /// The last whole lines that it said.
+    /// The last complete lines of its output.
     pub fn tail(&self) -> impl Iterator<Item = &str> {
         let lines = self.output.iter().filter(|line| !line.is_empty()).map(String::as_str);
         lines.collect::<Vec<_>>().into_iter().rev().take(LIVE_LINES).rev()
@@ -310,7 +311,7 @@ impl Call {
 }
 
 impl Item {
-    /// The pictures in it.
+    /// The pictures in the item.
     pub fn images(&self) -> &[Image] {
         match self {
             Self::Prompt { images, .. } => images,
@@ -320,12 +321,12 @@ impl Item {
     }
 }
 
-/// A line beside the conversation, where a fact is shown as one.
+/// The note of a fact, if it is shown as one.
 pub(super) fn note(fact: &Fact) -> Vec<Item> {
     line(fact).map(Item::Note).into_iter().collect()
 }
 
-/// Items for a fact that not every front-end shows.
+/// The item for a fact that some front-ends show in another way.
 pub(super) fn aside(about: Aside, fact: &Fact) -> Vec<Item> {
     vec![Item::Aside { about, text: line(fact).unwrap_or_default() }]
 }

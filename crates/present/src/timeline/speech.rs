@@ -1,22 +1,22 @@
-//! [`Speech`]: a text that arrives in pieces and may begin anew: what was heard of it, and what of that is shown.
+//! [`Speech`]: a text that arrives in pieces and may be started again: the part that was received, and the part that is
+//! shown.
 use haft_core::clip;
 
-/// A reply or a thought on its way. This is the one place that knows what is shown after a retry, or where updates were
-/// lost.
+/// A reply or a thought that is arriving. Only this type knows what is shown after a retry, or if updates were lost.
 #[derive(Debug, Default)]
 pub(super) struct Speech {
     heard: String,
     /// How many bytes of `heard` are shown.
     shown: usize,
-    /// Text that was shown and is void now. It stays until the text that replaces it differs.
+    /// Number of bytes of `heard` that are shown.
     stale: Option<String>,
 }
 
-/// What is shown next.
+/// Text that is shown and void. It stays until the text that replaces it differs.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct News {
     pub(super) text: String,
-    /// Whether it replaces the text that is shown.
+    /// The next text to show.
     pub(super) is_anew: bool,
 }
 
@@ -29,7 +29,7 @@ impl Speech {
         self.heard += text;
     }
 
-    /// The model says it again from the beginning: everything heard so far is void.
+    /// Starts again: everything received so far is void.
     pub(super) fn begin_anew(&mut self) {
         let shown = &self.heard[..self.shown];
         if !shown.is_empty() {
@@ -39,17 +39,17 @@ impl Speech {
         self.shown = 0;
     }
 
-    /// Keeps the first `length` bytes of what is shown; the rest may still be replaced.
+    /// Keeps the first `length` bytes of the shown text; the rest may still be replaced.
     pub(super) fn take_back(&mut self, length: usize) {
         self.shown = length;
     }
 
-    /// Whether `whole` continues where this stops.
+    /// Whether `whole` begins with the received text.
     pub(super) fn is_beginning_of(&self, whole: &str) -> bool {
         whole.starts_with(&self.heard)
     }
 
-    /// This is all of it. Some of it may have been missed.
+    /// Sets the complete text, of which parts may have been missed.
     pub(super) fn finish(&mut self, whole: &str) {
         if !whole.starts_with(&self.heard[..self.shown]) {
             self.begin_anew();
@@ -64,8 +64,8 @@ impl Speech {
         }
     }
 
-    /// Returns up to `most` bytes that were not shown yet. Text that was taken back comes again as a whole, unless it
-    /// is the same.
+    /// Returns up to `most` bytes that were not shown yet. Text after a restart is returned from its beginning, unless
+    /// it begins with the shown text.
     pub(super) fn news(&mut self, most: usize) -> Option<News> {
         if !self.has_news() {
             return None;

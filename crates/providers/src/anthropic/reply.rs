@@ -1,4 +1,4 @@
-//! Anthropic's Messages: the reply, streamed or whole.
+//! [`MessageReply`]: parses replies of Anthropic's Messages, streamed or whole.
 //!
 //! ```text
 //! message_start {message: {content, usage}}
@@ -7,7 +7,7 @@
 //! message_stop, and ping or error at any place
 //! ```
 //!
-//! Blocks of tools that the vendor runs itself are passed over: they are asked for by options only.
+//! Blocks of tools that the vendor runs itself are ignored: they occur only if options ask for them.
 use super::REDACTED;
 use crate::{
     json::{count, take_text, text},
@@ -18,11 +18,11 @@ use haft_core::{CallId, Delta, StopReason, Usage};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Reads the events of one streamed reply.
+/// Parses the events of one streamed reply.
 #[derive(Default)]
 pub(crate) struct MessageReply {
     open: BTreeMap<usize, Open>,
-    /// Added to indices: a second message in the same stream counts from 0 again.
+    /// Added to indices: a second message in the same stream starts at 0 again.
     base: usize,
     next: usize,
     usage: Usage,
@@ -30,14 +30,14 @@ pub(crate) struct MessageReply {
     over: bool,
 }
 
-/// What of a block is held back until its end.
+/// The part of a block that is held back until its end.
 #[derive(Default)]
 struct Open {
     signature: String,
-    /// Arguments that came with the start of a call; void if they come in pieces too.
+    /// Arguments from the start of a call; discarded if they come in pieces, too.
     input: Option<Value>,
     is_call: bool,
-    /// A thought of which nothing was shown so far.
+    /// Whether it is a thought without text so far.
     is_hidden: bool,
 }
 
@@ -59,7 +59,7 @@ impl Parser for MessageReply {
                 self.count(&data["usage"], out);
             }
             "message_stop" => self.over = true,
-            // The wire promises that kinds will be added.
+            // The wire reserves the right to add event types.
             _ => {}
         }
         Ok(())
@@ -153,7 +153,7 @@ impl MessageReply {
         out.extend(input);
     }
 
-    /// Each report names what has changed; numbers that it leaves out stand.
+    /// Applies a usage report. It contains the counts that have changed; the others keep their values.
     fn count(&mut self, usage: &Value, out: &mut Vec<Delta>) {
         let fields = [
             ("input_tokens", &mut self.usage.input),
@@ -185,7 +185,7 @@ fn stop_reason(word: &str) -> StopReason {
         "tool_use" => StopReason::ToolUse,
         "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
         "refusal" => StopReason::Refusal,
-        // `end_turn`, `stop_sequence`, and `pause_turn`, which only tools run by the vendor bring about.
+        // `end_turn`, `stop_sequence`, and `pause_turn`, which occurs only with tools that the vendor runs.
         _ => StopReason::EndTurn,
     }
 }

@@ -1,4 +1,4 @@
-//! Amazon Bedrock's Converse: the reply, streamed or whole.
+//! [`ConverseReply`]: parses replies of Amazon Bedrock's Converse, streamed or whole.
 //!
 //! ```text
 //! messageStart {role}
@@ -20,7 +20,7 @@ use haft_core::{CallId, Delta, StopReason, Usage};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Reads the events of one streamed reply.
+/// Parses the events of one streamed reply.
 #[derive(Default)]
 pub(crate) struct ConverseReply {
     /// The proofs of thoughts, which are held back until the end of their block.
@@ -43,7 +43,7 @@ impl Parser for ConverseReply {
                 out.extend(usage(&data["usage"]).map(Delta::Usage));
                 self.is_over = self.stop.is_some();
             }
-            // Kinds may be added.
+            // Event types may be added.
             _ => {}
         }
         Ok(())
@@ -129,7 +129,7 @@ impl ConverseReply {
     }
 }
 
-/// The cache is counted apart from what else is read.
+/// The wire counts cached tokens separately from the other input.
 fn usage(usage: &Value) -> Option<Usage> {
     let number = |field: &str| count(&usage[field]).unwrap_or(0);
     Some(Usage {

@@ -1,5 +1,5 @@
-//! What a command prints, as text: without the codes with which it talks to a terminal, and without white space at its
-//! ends (P-16).
+//! [`Clean`]: converts a command's output to text: without terminal control codes, and without white space at its ends
+//! (P-16).
 //!
 //! ```text
 //! ESC [ parameters letter                    cursor, colors
@@ -10,17 +10,17 @@
 //! Source: ECMA-48, 5th edition, §5.3 to §5.6 and §8.3.
 use std::mem;
 
-/// Output under way; chunks may end anywhere, inside a character too.
+/// Partial output; chunks may end anywhere, even inside a character.
 #[derive(Default)]
 pub(super) struct Clean {
     undecoded: Vec<u8>,
     place: Place,
     has_begun: bool,
-    /// White space that is only said if something follows it.
+    /// White space that is only emitted if text follows.
     held: String,
 }
 
-/// Where in a code the last character was.
+/// The state of the parser: where in a control code the last character was.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Place {
     #[default]
@@ -29,14 +29,14 @@ enum Place {
     Escape,
     /// After `ESC [`.
     Parameters,
-    /// After `ESC ]` and the like.
+    /// After `ESC ]` and similar, inside a control string.
     Words,
-    /// After ESC in words: a `\` ends them.
+    /// After ESC in a control string: a `\` ends it.
     WordsEscape,
 }
 
 impl Clean {
-    /// What the chunk adds to the text.
+    /// Adds a chunk, and returns the text that it completes.
     pub(super) fn push(&mut self, chunk: &[u8]) -> String {
         let mut said = String::new();
         for letter in self.decode(chunk).chars() {
@@ -70,7 +70,7 @@ impl Clean {
     }
 }
 
-/// How many bytes at the end are the beginning of a character.
+/// Length of an incomplete character at the end of `bytes`.
 fn unfinished(bytes: &[u8]) -> usize {
     let last = bytes.utf8_chunks().last().map_or(&[][..], |chunk| chunk.invalid());
     let length = match last.first() {
@@ -83,9 +83,9 @@ fn unfinished(bytes: &[u8]) -> usize {
 }
 
 impl Place {
-    /// Where we are after `letter`, and whether it belongs to the text.
+    /// The state after `letter`, and whether `letter` belongs to the text.
     fn after(self, letter: char) -> (Self, bool) {
-        // No code goes over the end of a line; one that was never ended must not swallow the text.
+        // Control codes do not span lines; an unterminated one must not swallow the text.
         if letter == '\n' {
             return (Self::Text, true);
         }

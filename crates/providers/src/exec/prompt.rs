@@ -1,8 +1,8 @@
-//! A conversation as one text, which ends where the model continues.
+//! [`render`]: a conversation as one text, which ends where the model continues.
 use haft_core::{Message, Part, Request, text_of};
 
-/// `System: …\n\nUser: …\n\nAssistant: ` (P-14). The messages hold text alone: `TextToolCalls` of `haft-text-calls` has
-/// turned calls and results into text.
+/// `System: …\n\nUser: …\n\nAssistant: ` (P-14). The messages hold only text: `TextToolCalls` of `haft-text-calls` has
+/// converted calls and results to text.
 pub(super) fn render(request: &Request) -> String {
     let system = Some(&request.system).filter(|system| !system.is_empty());
     let system = system.map(|system| format!("System: {system}"));

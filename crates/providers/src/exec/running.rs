@@ -1,4 +1,4 @@
-//! One run of the command: the prompt in, bytes out, and an end for all that it started.
+//! [`Running`]: one run of the command: the prompt in, bytes out, and the end of all processes that it started.
 use super::{Clean, Exec};
 use haft_core::{ProviderError, clip::Clip, clip::Keep};
 use haft_process::{Piped, Process, ProcessError, Program};
@@ -15,11 +15,12 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-/// Once the command has ended, what is left in its pipe comes at once; who holds the pipe open has left the group.
+/// Once the command has ended, the rest in its pipe arrives immediately; a process that still holds the pipe open has
+/// left the process group.
 const PIPE_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
-/// Maximum bytes of standard error that are kept while it runs.
+/// Maximum bytes of standard error that are kept.
 const MAX_STDERR_BYTES: usize = 16 << 10;
-/// How much of standard error an error quotes: its end, which has the reason.
+/// How much of standard error an error quotes: the end, which has the reason.
 const SHOWN_STDERR: Clip = Clip { lines: 20, bytes: 1_000, keep: Keep::Tail };
 
 /// A running command. Dropping it ends the command and its children.
@@ -34,7 +35,7 @@ pub(super) struct Running {
 
 impl Running {
     pub(super) fn start(exec: &Exec, prompt: &str, model: &str) -> Result<Self, ProviderError> {
-        // Some look here before they paint.
+        // Some programs check these variables before they use colors.
         let plain = [("NO_COLOR", "1"), ("TERM", "dumb")].map(|(name, value)| (name.into(), value.into()));
         let program = Program {
             program: exec.program.clone().into(),
@@ -48,7 +49,7 @@ impl Running {
         let Piped { input, output, errors: stderr, process } =
             program.start_piped().map_err(|error| not_started(exec, &error))?;
         let (mut feeding, mut errors) = (JoinSet::new(), JoinSet::new());
-        // A command that takes the prompt as an argument finds its standard input closed.
+        // If the prompt is an argument, the command's standard input is closed.
         if !exec.takes_prompt() {
             feeding.spawn(feed(input, prompt.to_owned()));
         }
@@ -57,10 +58,11 @@ impl Running {
         Ok(Self { process, stdout: output, feeding, errors, ended: None, deadline })
     }
 
-    /// What it prints next; `None` at the end.
+    /// The next output; `None` at the end.
     pub(super) async fn next(&mut self, exec: &Exec) -> Result<Option<Vec<u8>>, ProviderError> {
         let mut buffer = vec![0; 8 << 10];
-        // What floods without saying anything leaves no moment in which nothing is there to be read.
+        // Checked here, since the timer below is never polled while a command continuously prints, even if its output
+        // has no text.
         if self.ended.is_none() && Instant::now() >= self.deadline {
             return Err(silent(exec));
         }
@@ -81,7 +83,7 @@ impl Running {
         }
     }
 
-    /// It has said something. What paints a terminal only says nothing.
+    /// Restarts the timeout after the command has printed text. Control codes alone do not count.
     pub(super) fn wait_on(&mut self, exec: &Exec) {
         if self.ended.is_none() {
             self.deadline = Instant::now() + exec.patience;
@@ -107,7 +109,7 @@ impl Running {
     fn end(&mut self, exec: &Exec, ended: io::Result<ExitStatus>) -> Result<(), ProviderError> {
         let status = ended.map_err(|error| exec.broken(&format!("cannot be waited for: {error}")))?;
         self.ended = Some(status);
-        // Children that it left behind would keep the pipe open: they are ended with this question.
+        // Children that the command left behind would keep the pipe open: this call ends them.
         let _it_has_ended = self.process.ended();
         self.deadline = Instant::now() + PIPE_DRAIN_TIMEOUT;
         Ok(())
@@ -115,7 +117,7 @@ impl Running {
 }
 
 async fn feed(mut stdin: ChildStdin, prompt: String) {
-    // A command need not read all that it is given; whether it answers is seen elsewhere.
+    // A command need not read its whole input; whether it answers is checked elsewhere.
     let _it_may_have_ended = stdin.write_all(prompt.as_bytes()).await;
 }
 
@@ -135,7 +137,7 @@ fn not_started(exec: &Exec, error: &ProcessError) -> ProviderError {
     };
     let message = format!("cannot start `{}`: {source}", exec.program.display());
     match source.kind() {
-        // Linux takes 128 kB in one argument.
+        // Linux allows 128 kB per argument.
         ErrorKind::ArgumentListTooLong => ProviderError::ContextTooLong {
             message: format!(
                 "{message}; without `{{prompt}}` among its arguments it is given the prompt as input"

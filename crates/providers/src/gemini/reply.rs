@@ -1,4 +1,4 @@
-//! Gemini's own wire: the reply, streamed or whole.
+//! [`ContentReply`]: parses replies of Gemini's own wire, streamed or whole.
 //!
 //! ```text
 //! {"candidates": [{"content": {"parts": [{"text", "thought", "thoughtSignature",
@@ -7,8 +7,8 @@
 //!  "thoughtsTokenCount", "cachedContentTokenCount", "toolUsePromptTokenCount"}, "error"}
 //! ```
 //!
-//! Each event of a stream has this form, with the parts that are new; calls come whole. Nothing marks the end but the
-//! end of the line.
+//! Each event of a stream has this form, with the new parts; calls are always complete. The stream has no end marker:
+//! it ends with the connection.
 use super::signature::sign;
 use crate::{
     fault::Complaint,
@@ -19,10 +19,10 @@ use crate::{
 use haft_core::{CallId, Delta, StopReason, Usage};
 use serde_json::Value;
 
-/// The model wrote a call that the vendor could not read; asked again, it writes another.
+/// Finish reasons for a call of the model that the vendor could not parse; a retry gives another call.
 const FAILED: &[&str] = &["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"];
 
-/// Reads the events of one streamed reply.
+/// Parses the events of one streamed reply.
 #[derive(Default)]
 pub(crate) struct ContentReply {
     calls: usize,
@@ -117,7 +117,8 @@ fn stop_reason(word: &str) -> StopReason {
     match word {
         "MAX_TOKENS" => StopReason::Length,
         "STOP" | "OTHER" | "FINISH_REASON_UNSPECIFIED" => StopReason::EndTurn,
-        // `SAFETY`, `RECITATION`, `LANGUAGE`, `BLOCKLIST`, `PROHIBITED_CONTENT`, `SPII`, and more each year.
+        // `SAFETY`, `RECITATION`, `LANGUAGE`, `BLOCKLIST`, `PROHIBITED_CONTENT`, `SPII`, and others that are added each
+        // year.
         _ => StopReason::Refusal,
     }
 }

@@ -1,9 +1,9 @@
-//! JSON Schema as far as Gemini takes it: a subset of OpenAPI 3.0. What it does not know is left out, as it refuses the
-//! whole request otherwise; arguments are checked against the full schema here in any case.
+//! [`parameters`]: reduces JSON Schema to what Gemini accepts: a subset of OpenAPI 3.0. Unknown keywords are left out,
+//! since Gemini refuses the whole request otherwise. Arguments are checked against the full schema here in any case.
 use crate::json::text;
 use serde_json::{Map, Value, json};
 
-/// Passed on as they are. Source: ai.google.dev, API reference, "Schema", 2026-11.
+/// Keywords that are passed on unchanged. Source: ai.google.dev, API reference, "Schema", 2026-11.
 const KNOWN: &[&str] = &[
     "type",
     "title",
@@ -21,19 +21,19 @@ const KNOWN: &[&str] = &[
     "minProperties",
     "maxProperties",
 ];
-/// Other formats are refused.
+/// Formats that Gemini accepts.
 const FORMATS: &[&str] = &["float", "double", "int32", "int64", "date-time"];
-/// Schemas that hold themselves are cut here.
+/// Maximum depth; recursive schemas are cut there.
 const MAX_DEPTH: usize = 12;
-/// Keywords that belong to one type; they are left out of all others.
+/// Keywords that belong to one type; they are removed from all others.
 const OF_TYPES: &[(&str, &[&str])] = &[
     ("array", &["items", "minItems", "maxItems"]),
     ("object", &["properties", "required", "minProperties", "maxProperties"]),
 ];
 
-/// The parameters of a tool in the form that Gemini accepts, which is one object. Of several alternative objects it has
-/// all properties, and requires what each of them requires. `None` if there are no properties: the wire refuses an
-/// empty object.
+/// The parameters of a tool in the form that Gemini accepts, which is one object. Several alternative objects are
+/// merged: the result has all their properties, and requires those that each of them requires. `None` if there are no
+/// properties: the wire refuses an empty object.
 pub(super) fn parameters(schema: &Value) -> Option<Value> {
     let mut taken = reduced(schema, schema, 0);
     if let Some(Value::Array(forms)) = taken.remove("anyOf") {
@@ -65,7 +65,7 @@ fn reduced(schema: &Value, root: &Value, depth: usize) -> Map<String, Value> {
     settled(gathered(schema, root, depth))
 }
 
-/// What is known of `schema`, with its references and `allOf` put in. Choices are beside the rest.
+/// The known keywords of `schema`, with its references and `allOf` merged. Alternatives stay beside the other keywords.
 fn gathered(schema: &Value, root: &Value, depth: usize) -> Map<String, Value> {
     let mut taken = Map::new();
     if depth > MAX_DEPTH {
@@ -92,7 +92,7 @@ fn gathered(schema: &Value, root: &Value, depth: usize) -> Map<String, Value> {
     taken
 }
 
-/// Adds `more` to what is `taken`: both hold.
+/// Merges `more` into `taken`, so that both apply.
 fn merge(taken: &mut Map<String, Value>, more: Map<String, Value>) {
     for (name, value) in more {
         match (taken.get_mut(&name), value) {
@@ -106,7 +106,7 @@ fn merge(taken: &mut Map<String, Value>, more: Map<String, Value>) {
     }
 }
 
-/// Copies the allowed values if all are texts, and otherwise only their type: the wire lists no other values.
+/// Copies the allowed values if all are strings, otherwise only their type: the wire allows no other values.
 fn take_values(schema: &Value, taken: &mut Map<String, Value>) {
     let constant = schema.get("const").map(|constant| vec![constant.clone()]);
     let values = schema["enum"].as_array().cloned().or(constant).unwrap_or_default();
@@ -150,7 +150,7 @@ fn take_inner(schema: &Value, root: &Value, depth: usize, taken: &mut Map<String
     }
 }
 
-/// Copies the type. Several types become alternatives of one type each.
+/// Copies the type. Several types become alternatives with one type each.
 fn take_types(taken: &mut Map<String, Value>) {
     let Some(Value::Array(types)) = taken.get("type").cloned() else { return };
     taken.remove("type");
@@ -168,7 +168,7 @@ fn take_types(taken: &mut Map<String, Value>) {
     }
 }
 
-/// Choices, without null, which is a property of a type here.
+/// Copies the alternatives without null, which is a property of a type in this format.
 fn take_choices(schema: &Value, root: &Value, depth: usize, taken: &mut Map<String, Value>) {
     let choices = schema["anyOf"].as_array().or_else(|| schema["oneOf"].as_array());
     let Some(choices) = choices else { return };
@@ -184,7 +184,7 @@ fn take_choices(schema: &Value, root: &Value, depth: usize, taken: &mut Map<Stri
     }
 }
 
-/// Either choices and nothing else, or one type with what is said of that: the wire refuses everything else.
+/// Either alternatives and nothing else, or one type with its keywords: the wire refuses any other form.
 fn settled(mut taken: Map<String, Value>) -> Map<String, Value> {
     let Some(Value::Array(choices)) = taken.remove("anyOf") else { return of_one_type(taken) };
     let mut choices: Vec<Map<String, Value>> = choices
@@ -223,8 +223,8 @@ fn settled(mut taken: Map<String, Value>) -> Map<String, Value> {
     }
 }
 
-/// Gives a schema without a type the one that its other fields belong to, or a choice of all types. A list without `items` is
-/// one of texts.
+/// Adds a type to a schema without one: the type to which its keywords belong, or alternatives of all types. A list
+/// without `items` becomes a list of strings.
 fn of_one_type(mut taken: Map<String, Value>) -> Map<String, Value> {
     let has = |names: &[&str]| names.iter().any(|name| taken.contains_key(*name));
     let implied = match () {

@@ -1,27 +1,28 @@
-//! Gemini's thought signatures: how the journal keeps them, and how the calls of a message get theirs back. The chat
-//! wire of Gemini keeps them in the same form, so either wire can continue with a conversation of the other.
+//! [`sign`] and [`of_calls`]: Gemini's thought signatures: their form in the journal, and the signature of each call of
+//! a message. Gemini's chat wire uses the same form, so either wire can continue a conversation of the other.
 use crate::{
     Wire,
     quirks::{Quirks, is_among},
 };
 use haft_core::Part;
 
-/// In place of a signature on a call that another model made (ai.google.dev, guide "Thought signatures", 2026-11).
+/// Replaces the signature of a call that another model made (ai.google.dev, guide "Thought signatures", 2026-11).
 const PLACEHOLDER: &str = "skip_thought_signature_validator";
 
-/// A signature, and the number of the call that it stood on, counted from 0; `None` where it stood on a text.
+/// The journal's form of a signature: the proof, and the number of its call, counted from 0; `None` if it belongs to a
+/// text.
 pub(crate) fn sign(call: Option<usize>, proof: &str) -> String {
     let place = call.map(|call| call.to_string()).unwrap_or_default();
     Wire::Gemini.mark(&format!("{place}:{proof}"))
 }
 
-/// What [`sign`] put together; `None` for the signatures of other wires.
+/// The reverse of [`sign`]; `None` for signatures of other wires.
 pub(super) fn signed(signature: &str) -> Option<(Option<usize>, &str)> {
     let (place, proof) = Wire::Gemini.own(signature)?.split_once(':')?;
     Some((place.parse().ok(), proof))
 }
 
-/// The signature of each call among `parts`, in their order. Of the calls of one message `model` wants the first one signed.
+/// The signature of each call among `parts`, in order. If `model` requires one, the first call gets a placeholder.
 pub(crate) fn of_calls<'a>(parts: &'a [Part], model: &str, quirks: &Quirks) -> Vec<Option<&'a str>> {
     let mut signatures = vec![None; parts.iter().filter_map(Part::as_call).count()];
     for part in parts {

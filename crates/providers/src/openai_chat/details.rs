@@ -1,5 +1,5 @@
-//! OpenRouter's `reasoning_details`: the thoughts of a reply as the vendor behind it gave them, with their proofs. They go
-//! back as they came, or that vendor refuses the calls of the message.
+//! [`Details`]: OpenRouter's `reasoning_details`: the thoughts of a reply as the vendor behind it sent them, with their
+//! proofs. They are sent back unchanged; otherwise that vendor refuses the calls of the message.
 //!
 //! ```text
 //! {"reasoning_details": [{"type": "reasoning.text", "text", "signature", "index", "format"},
@@ -9,12 +9,12 @@ use crate::{Wire, json::text};
 use haft_core::Part;
 use serde_json::{Map, Value};
 
-/// The details of one reply, put together from the pieces of a stream.
+/// The details of one reply, merged from the chunks of a stream.
 #[derive(Default)]
 pub(super) struct Details(Vec<Value>);
 
 impl Details {
-    /// Adds what a chunk brings; anything but a list of objects is passed over.
+    /// Adds the details of a chunk; anything but a list of objects is ignored.
     pub(super) fn push(&mut self, pieces: Value) {
         let Value::Array(pieces) = pieces else { return };
         for piece in pieces {
@@ -32,7 +32,7 @@ impl Details {
     }
 }
 
-/// What [`Details::signature`] kept of a message.
+/// The details of a message, as [`Details::signature`] stored them.
 pub(super) fn of_message(parts: &[Part]) -> Option<Value> {
     parts.iter().find_map(|part| match part {
         Part::Thinking { signature, .. } => {
@@ -42,7 +42,7 @@ pub(super) fn of_message(parts: &[Part]) -> Option<Value> {
     })
 }
 
-/// Whether `piece` is more of the text that `last` began. What is encrypted comes whole.
+/// Whether `piece` continues the text of `last`. Encrypted details are always complete.
 fn goes_on(last: &Map<String, Value>, piece: &Map<String, Value>) -> bool {
     let is_same = |field: &str| last.get(field) == piece.get(field);
     let is_text = last.get("type").is_some_and(|kind| text(kind) != "reasoning.encrypted");

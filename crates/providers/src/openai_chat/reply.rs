@@ -1,4 +1,4 @@
-//! OpenAI's chat completions: the reply, streamed or whole.
+//! [`ChatReply`]: parses replies of OpenAI's chat completions, streamed or whole.
 //!
 //! ```text
 //! {"choices": [{"index": 0, "delta": {"content", "reasoning_content", "refusal",
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A whole reply has `message` in place of `delta`. Each field may be missing, null or of another type: it is then
-//! taken as not said. Gemini adds `extra_content.google.thought_signature` to a call, OpenRouter [`Details`] to a message.
+//! ignored. Gemini adds `extra_content.google.thought_signature` to a call, OpenRouter adds [`Details`] to a message.
 use super::details::Details;
 use crate::{
     fault::Complaint,
@@ -20,7 +20,7 @@ use haft_core::{CallId, Delta, StopReason, Usage};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
-/// Reads the chunks of one streamed reply.
+/// Parses the chunks of one streamed reply.
 #[derive(Default)]
 pub(crate) struct ChatReply {
     calls: Calls,
@@ -61,7 +61,7 @@ impl Parser for ChatReply {
             None if self.over => StopReason::EndTurn,
             None => return None,
         };
-        // Many servers say `stop` after calls too.
+        // Many servers report `stop` after calls, too.
         match stop == StopReason::EndTurn && !self.calls.known.is_empty() {
             true => Some(StopReason::ToolUse),
             false => Some(stop),
@@ -79,11 +79,11 @@ impl Parser for ChatReply {
 
 impl ChatReply {
     fn chunk(&mut self, mut chunk: Value, out: &mut Vec<Delta>) -> Result<(), Fault> {
-        // Only the first choice counts; some servers do not number it.
+        // Only the first choice counts; some servers do not number choices.
         let choices = chunk["choices"].as_array_mut().map(std::mem::take).unwrap_or_default();
         let first = choices.into_iter().find(|choice| count(&choice["index"]).unwrap_or(0) == 0);
         let mut choice = sound(first.filter(Value::is_object).unwrap_or_default())?;
-        // Perplexity sends both: what is added, and all so far.
+        // Perplexity sends both: the addition, and the whole text so far.
         let said = if choice["delta"].is_object() { "delta" } else { "message" };
         self.say(&mut choice[said], out);
         let finish = text(&choice["finish_reason"]);
@@ -94,7 +94,7 @@ impl ChatReply {
         if !finish.is_empty() {
             self.finish = Some(finish.to_owned());
         }
-        // Groq and Moonshot have places of their own for it.
+        // Groq and Moonshot put the usage in other fields.
         let places = [&chunk["usage"], &chunk["x_groq"]["usage"], &choice["usage"]];
         out.extend(places.into_iter().find_map(usage).map(Delta::Usage));
         Ok(())
@@ -123,7 +123,7 @@ impl ChatReply {
         if let Some(calls) = said["tool_calls"].as_array_mut() {
             calls.iter_mut().filter(|piece| piece.is_object()).for_each(|piece| self.calls.piece(piece, out));
         }
-        // The form of calls before 2023-11, which some servers still send.
+        // The format of calls before 2023-11, which some servers still send.
         if said["function_call"].is_object() {
             let function = said["function_call"].take();
             self.calls.piece(&mut serde_json::json!({"index": 0, "function": function}), out);
@@ -131,7 +131,7 @@ impl ChatReply {
     }
 }
 
-/// Mistral: `{"type":"text","text"}`, `{"type":"thinking","thinking":[{"type":"text","text"}]}`.
+/// Reads parts of Mistral: `{"type":"text","text"}`, `{"type":"thinking","thinking":[{"type":"text","text"}]}`.
 fn say_part(mut part: Value, out: &mut Vec<Delta>) {
     let thinking = match part["thinking"].take() {
         Value::String(text) => text,
@@ -147,7 +147,7 @@ fn say_part(mut part: Value, out: &mut Vec<Delta>) {
     }
 }
 
-/// The calls of one reply, and which of them a piece belongs to.
+/// The calls of one reply, and the assignment of pieces to them.
 #[derive(Default)]
 struct Calls {
     known: BTreeMap<usize, OpenCall>,
@@ -162,13 +162,13 @@ struct OpenCall {
     /// The part of the name that has arrived.
     name: String,
     has_arguments: bool,
-    /// The signature of Gemini's thought, which is passed on when the reply ends.
+    /// The signature of Gemini's thought, which is passed on at the end of the reply.
     signature: String,
 }
 
 impl OpenCall {
-    /// Takes in a name, which may come in pieces before the arguments, and returns whether there is more of it now. Some
-    /// servers repeat the whole name in each piece, or all of it so far.
+    /// Adds a name, which may come in pieces before the arguments, and returns whether the name has grown. Some servers
+    /// repeat the whole name in each piece, or the name so far.
     fn add_to_name(&mut self, name: &str) -> bool {
         if self.has_arguments && !self.name.is_empty() {
             return false;
@@ -187,7 +187,7 @@ impl Calls {
         let arguments = match function["arguments"].take() {
             Value::String(text) => text,
             Value::Null => String::new(),
-            // Some servers do not encode them a second time.
+            // Some servers send the arguments as an object instead of a string.
             value => value.to_string(),
         };
         let index = self.place(count(&piece["index"]), &id, &name);
@@ -210,7 +210,7 @@ impl Calls {
     /// last call, unless it brings a name.
     fn place(&mut self, index: Option<u64>, id: &str, name: &str) -> usize {
         let place = match index {
-            // Some servers number every call 0 and tell them apart by their ids.
+            // Some servers give every call the index 0 and distinguish calls by their IDs.
             Some(index) => {
                 self.by_index.get(&index).copied().filter(|place| !self.is_another(*place, id, name))
             }
@@ -243,7 +243,7 @@ impl Calls {
         signed.map(|(place, call)| sign(Some(place), &call.signature))
     }
 
-    /// Whether this piece says something about its call that was not known.
+    /// Records what a piece says about its call; returns whether any of it is new.
     fn learn(&mut self, place: usize, id: &str, name: &str) -> bool {
         let is_new = !self.known.contains_key(&place);
         let known = self.known.entry(place).or_default();
@@ -275,7 +275,7 @@ fn stop_reason(word: &str) -> StopReason {
         "tool_calls" | "function_call" | "tool_use" => StopReason::ToolUse,
         "length" | "max_tokens" | "model_length" | "max_output_tokens" | "MAX_TOKENS" => StopReason::Length,
         "content_filter" | "refusal" | "safety" | "SAFETY" | "sensitive" => StopReason::Refusal,
-        // `stop`, `eos`, `eos_token`, … and whatever comes next year.
+        // `stop`, `eos`, `eos_token`, and other reasons.
         _ => StopReason::EndTurn,
     }
 }

@@ -1,4 +1,4 @@
-//! OpenAI's Responses: the reply, streamed or whole.
+//! [`ResponsesReply`]: parses replies of OpenAI's Responses, streamed or whole.
 //!
 //! ```text
 //! response.created, response.in_progress {response}
@@ -10,8 +10,8 @@
 //! error {code, message}
 //! ```
 //!
-//! A whole reply is the last `response` by itself. An item whose words never came in pieces is taken from its end.
-//! Items of tools that the vendor runs itself are passed over: they are asked for by options only.
+//! A whole reply is the last `response` by itself. If the text of an item did not come in pieces, it is taken from the
+//! end of the item. Items of tools that the vendor runs itself are ignored: they occur only if options ask for them.
 use crate::{
     Wire,
     fault::Complaint,
@@ -23,23 +23,23 @@ use haft_core::{CallId, Delta, StopReason, Usage};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Reads the events of one streamed reply.
+/// Parses the events of one streamed reply.
 #[derive(Default)]
 pub(crate) struct ResponsesReply {
     items: BTreeMap<usize, Item>,
-    /// Added to indices: a second response in the same stream counts from 0 again.
+    /// Added to indices: a second response in the same stream starts at 0 again.
     base: usize,
     last: usize,
     has_calls: bool,
     /// Whether the last event reported work that produces no visible output.
     is_at_work: bool,
     status: Option<String>,
-    /// Why the reply is incomplete, in the vendor's word.
+    /// The vendor's reason why the reply is incomplete.
     lack: String,
     declined: String,
 }
 
-/// What is known of an item before its end.
+/// The state of an item before its end.
 #[derive(Default)]
 struct Item {
     has_said: bool,
@@ -102,7 +102,7 @@ impl Parser for ResponsesReply {
             "" if self.has_calls => StopReason::ToolUse,
             "" => StopReason::EndTurn,
             "content_filter" => StopReason::Refusal,
-            // `max_output_tokens`, and whatever else may cut a reply short.
+            // `max_output_tokens`, and other reasons for a reply that was cut off.
             _ => StopReason::Length,
         })
     }
@@ -178,7 +178,7 @@ impl ResponsesReply {
         }
     }
 
-    /// A summary has paragraphs, each begun anew.
+    /// Separates the paragraphs of a summary.
     fn separate(&mut self, index: usize, out: &mut Vec<Delta>) {
         if self.item(index).has_said {
             out.push(Delta::Thinking("\n\n".into()));

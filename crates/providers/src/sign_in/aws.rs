@@ -1,9 +1,9 @@
-//! Amazon Bedrock: the region, and keys as AWS's own tools find them.
+//! [`source`] and [`address`]: Amazon Bedrock: the region, and keys as AWS's own tools find them.
 //!
 //! Sources: docs.aws.amazon.com "Configuration and credential file settings", "Standardized credential providers",
 //! "Process credential provider", "Container credential provider", "IMDS credential provider" and `aws configure
-//! export-credentials`, 2026-11. What needs more of AWS (a single sign-on, a role that another one takes) is left
-//! to `aws`, as its own SDKs let it keep those logins.
+//! export-credentials`, 2026-11. Other methods of AWS (single sign-on, a role that assumes another one) are left to
+//! `aws`, which stores those logins for the SDKs, too.
 mod profile;
 mod signature;
 mod web_identity;
@@ -26,20 +26,20 @@ use signature::Signed;
 use std::{fmt, fs, path::PathBuf, time::SystemTime};
 use web_identity::WebIdentity;
 
-/// What a request to Bedrock is signed for.
+/// The service name in signatures.
 const SERVICE: &str = "bedrock";
 const MACHINE: &str = "http://169.254.169.254";
 const CONTAINER: &str = "http://169.254.170.2";
-/// Hosts of containers' credentials that may be asked without encryption: of ECS, and of EKS.
+/// Hosts of container credentials that may be asked without encryption: of ECS, and of EKS.
 const CONTAINER_HOSTS: [&str; 3] = ["169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"];
 const RELATIVE: &str = "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI";
 const FULL: &str = "AWS_CONTAINER_CREDENTIALS_FULL_URI";
-/// For how long the machine's own server lets itself be asked, in seconds.
+/// Lifetime of a session with the machine's metadata server, in seconds.
 const SESSION_SECONDS: &str = "21600";
 
 const PROFILE_HINT: &str = "`aws configure list-profiles` lists the profiles; set AWS_PROFILE to one of them";
 
-/// `given` is another address, such as that of a VPC endpoint; otherwise it is that of the region.
+/// The base URL: `given`, such as that of a VPC endpoint; otherwise that of the region.
 pub(super) fn address(given: Option<&str>, variables: &Variables) -> Result<String, Missing> {
     let region = region(variables)?;
     let own = || format!("https://bedrock-runtime.{region}.amazonaws.com");
@@ -64,16 +64,16 @@ fn region(variables: &Variables) -> Result<String, Missing> {
     })
 }
 
-/// Where keys come from.
+/// The source of keys.
 #[derive(Clone)]
 pub(super) enum Source {
     /// Variables of the environment.
     Environment(Keys),
     /// A profile with keys.
     Profile { name: String, keys: Keys },
-    /// A profile with a command that prints keys, or one that only `aws` can sign in to.
+    /// A profile with a command that prints keys, or a profile that only `aws` can sign in to.
     Command { name: String, line: Vec<String>, variables: Variables },
-    /// A role that a token in a file stands for. `name` is the profile that says so; `None` if variables do.
+    /// A role that is assumed with a token in a file. `name`: the profile that configures it; `None` if variables do.
     WebIdentity { name: Option<String>, identity: WebIdentity },
     /// The role of a container.
     Container { address: String, token: Option<String>, token_file: Option<PathBuf> },
@@ -149,13 +149,13 @@ fn of_profile(profile: &Profile, variables: &Variables) -> Result<Option<Source>
     Ok(Some(Source::Command { name, line, variables: variables.clone() }))
 }
 
-/// Where the Security Token Service is: that of the region, unless a variable names another one.
+/// The address of the Security Token Service: that of the region, unless a variable sets another one.
 fn token_service(variables: &Variables) -> Result<String, Missing> {
     let given = variables.get("AWS_ENDPOINT_URL_STS").map(|given| given.trim_end_matches('/').to_owned());
     given.map_or_else(|| Ok(format!("https://sts.{}.amazonaws.com", region(variables)?)), Ok)
 }
 
-/// The address may be anything only if it is encrypted: what answers there gives out keys.
+/// The source for a container. Other hosts must use encryption, since the response has keys.
 fn of_container(variables: &Variables) -> Result<Option<Source>, Missing> {
     let relative = variables.get(RELATIVE).map(|path| format!("{CONTAINER}{path}"));
     let Some(address) = relative.or_else(|| variables.get(FULL).map(str::to_owned)) else { return Ok(None) };
@@ -264,7 +264,7 @@ impl Keys {
     }
 }
 
-/// `{"AccessKeyId", "SecretAccessKey", "SessionToken" or "Token", "Expiration"}`, the time by RFC 3339.
+/// Reads `{"AccessKeyId", "SecretAccessKey", "SessionToken" or "Token", "Expiration"}`, the time by RFC 3339.
 fn keys_in(answer: &Value) -> Option<Credential> {
     let text =
         |name: &str| Some(json::text(&answer[name])).filter(|text| super::is_token(text)).map(str::to_owned);
@@ -292,7 +292,7 @@ async fn of_role(
     keys_in(&answer).ok_or_else(|| FetchError::refused(format!("`{address}` sent no keys")))
 }
 
-/// Version 2 of the machine's server: a session first, then the name of the role, then its keys.
+/// The keys of version 2 of the metadata server: requests a session first, then the name of the role, then its keys.
 async fn of_instance(address: &str) -> Result<Credential, FetchError> {
     let session = format!("{address}/latest/api/token");
     let asked = client(Reach::Loopback)?.put(&session);
@@ -310,7 +310,7 @@ async fn of_instance(address: &str) -> Result<Credential, FetchError> {
     keys_in(&answer).ok_or_else(|| FetchError::refused(format!("`{role}` sent no keys")))
 }
 
-/// No proxy could reach a server of this machine.
+/// A client without a proxy, which could not reach a server of this machine.
 fn client(reach: Reach) -> Result<reqwest::Client, FetchError> {
     http::client(reach).map_err(|error| FetchError::refused(error.to_string()))
 }

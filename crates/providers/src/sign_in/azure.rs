@@ -1,4 +1,4 @@
-//! Azure OpenAI: where a resource is, and tokens of Microsoft Entra ID.
+//! [`source`] and [`address`]: Azure OpenAI: the address of a resource, and tokens of Microsoft Entra ID.
 //!
 //! Sources: learn.microsoft.com "Azure OpenAI in Azure AI Foundry Models v1 API", "How to configure Azure OpenAI with
 //! Microsoft Entra ID authentication", "OAuth 2.0 client credentials flow", "EnvironmentCredential" and `az account
@@ -19,14 +19,14 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// Where the wires of OpenAI begin below the address of a resource.
+/// The path of OpenAI's wires below the address of a resource.
 pub(super) const PATH: &str = "/openai/v1";
-/// What a token is for.
+/// The resource for which a token is requested.
 const RESOURCE: &str = "https://cognitiveservices.azure.com";
-/// Where tokens come from in the public cloud.
+/// The token server of the public cloud.
 const AUTHORITY: &str = "https://login.microsoftonline.com";
 
-/// `given` is the address of the resource, which is the user's own, as `AZURE_OPENAI_ENDPOINT` names it.
+/// The base URL for `given`, the address of the user's resource, as in `AZURE_OPENAI_ENDPOINT`.
 pub(super) fn address(given: Option<&str>) -> Result<String, Missing> {
     let Some(given) = given else {
         return Err(Missing::new(
@@ -39,10 +39,10 @@ pub(super) fn address(given: Option<&str>) -> Result<String, Missing> {
     Ok(format!("{root}{PATH}"))
 }
 
-/// The identity that asks for tokens.
+/// The identity that requests tokens.
 #[derive(Clone)]
 pub(super) enum Source {
-    /// An application, with a secret of its own or a token of another identity provider.
+    /// An application, with its own secret or a token of another identity provider.
     Application { address: String, client: String, proof: Proof },
     /// The identity that Azure gives to this machine, container or function.
     Managed(ManagedIdentity),
@@ -53,7 +53,7 @@ pub(super) enum Source {
 #[derive(Clone)]
 pub(super) enum Proof {
     Secret(String),
-    /// A file with a token, which is written anew before it ends (workload identity).
+    /// A file with a token, which is rewritten before the token expires (workload identity).
     FederatedToken(PathBuf),
 }
 
@@ -168,8 +168,8 @@ impl Proof {
     }
 }
 
-/// `{"accessToken", "expires_on"}`, the time in seconds since 1970. Versions before 2.54 have no `expires_on`: such a token is
-/// used once.
+/// Reads `{"accessToken", "expires_on"}`, the time in seconds since 1970. Versions before 2.54 have no `expires_on`:
+/// such a token is used once.
 fn of_az(printed: &Value) -> Option<Credential> {
     let token = printed["accessToken"].as_str().filter(|token| is_token(token))?;
     let ends = json::count(&printed["expires_on"]).unwrap_or(0);

@@ -1,15 +1,15 @@
-//! [`ask`]: asks a cloud's own tool, which prints a credential as JSON.
+//! [`ask`]: runs a cloud's own tool, which prints a credential as JSON.
 use super::{Variables, exchange::FetchError};
 use haft_process::{Exit, Program};
 use serde_json::Value;
 use std::time::Duration;
 
-/// Such a tool may refresh a login over the network first.
+/// Timeout of a tool, which may refresh a login over the network first.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum bytes of a credential; a longer output is refused.
 const MAX_OUTPUT_BYTES: usize = 256 << 10;
 
-/// What the program prints, started outside of the workspace with the user's own environment.
+/// The output of the program, which runs outside of the workspace with the user's own environment.
 pub(super) async fn ask(line: &[String], variables: &Variables) -> Result<Value, FetchError> {
     let Some((program, arguments)) = line.split_first() else {
         return Err(FetchError::refused("the command is empty"));

@@ -1,4 +1,4 @@
-//! [`exchange`]: one short question to a server that gives out tokens.
+//! [`exchange`]: sends one request to a token server.
 use crate::{http, json, reset::skew};
 use haft_core::{Secrets, clip, secret};
 use haft_http::{Reach, io_kind, says};
@@ -12,17 +12,17 @@ use std::{
 };
 use tokio::time::timeout;
 
-/// Such a server answers within milliseconds, or is not there.
+/// Timeout of a token server, which answers within milliseconds if it exists.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(10);
-/// A token has a few thousand bytes.
+/// Maximum bytes of a response. A token has a few thousand.
 const MAX_TOKEN_BYTES: usize = 1 << 20;
 /// Maximum bytes of a server's message that are passed on.
 const KEPT_WORDS: usize = 500;
 
-/// Why there is no credential.
+/// Why no credential could be fetched.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FetchError {
-    /// A server did not answer, or had a fault: the token may be available in a moment.
+    /// A server did not answer, or had an error: the token may be available later.
     #[error("{0}")]
     Unreachable(String),
     /// The token is refused until the user changes something.
@@ -36,7 +36,7 @@ impl FetchError {
     }
 }
 
-/// What a server said.
+/// The response of a server.
 pub(super) struct Answered {
     address: String,
     status: u16,
@@ -44,7 +44,7 @@ pub(super) struct Answered {
     pub(super) text: String,
 }
 
-/// Reads the token in a file that its platform writes anew before the token ends. The token is registered as a secret,
+/// Reads the token in a file that its platform rewrites before the token expires. The token is registered as a secret,
 /// so that no output shows it.
 pub(super) fn read_token(path: &Path) -> Result<String, FetchError> {
     let token = fs::read_to_string(path);
@@ -54,7 +54,7 @@ pub(super) fn read_token(path: &Path) -> Result<String, FetchError> {
     Ok(token.trim().to_owned())
 }
 
-/// The text in the first element `name` of `text`, which is XML without attributes in it.
+/// The text in the first element `name` of `text`, which is XML without attributes in that element.
 pub(super) fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let rest = text.split_once(&format!("<{name}>"))?.1;
     rest.split_once(&format!("</{name}>")).map(|(inside, _)| inside)
@@ -100,7 +100,7 @@ async fn whole(address: &str, mut response: Response) -> Result<Answered, FetchE
 }
 
 impl Answered {
-    /// The answer if it is a success, otherwise what the server said.
+    /// Returns a successful response; otherwise the server's message as an error.
     pub(super) fn accepted(self) -> Result<Self, FetchError> {
         if (200..=299).contains(&self.status) {
             return Ok(self);
@@ -109,7 +109,7 @@ impl Answered {
         let words = [&body["error_description"], &body["error"], &body["message"], &body["Message"]];
         let words = words.into_iter().map(json::text).find(|words| !words.is_empty());
         let words = words.or_else(|| element(&self.text, "Message")).unwrap_or_default();
-        // Before they are clipped: a part of a secret is not found.
+        // Hidden before the message is clipped, since a part of a secret would not be found.
         let words = Secrets::default().hide(words.lines().next().unwrap_or_default());
         let skew = self.date.and_then(|date| skew(date, SystemTime::now()));
         let parts = [clip::head(&words, KEPT_WORDS).to_string(), skew.unwrap_or_default()];
@@ -123,7 +123,7 @@ impl Answered {
         })
     }
 
-    /// The body of a success.
+    /// The body of a successful response.
     pub(super) fn json(self) -> Result<Value, FetchError> {
         let accepted = self.accepted()?;
         json::parse(&accepted.text).ok_or_else(|| {

@@ -1,4 +1,5 @@
-//! Google Vertex AI: where a project's models are, and tokens by Application Default Credentials.
+//! [`source`] and [`address`]: Google Vertex AI: the address of a project's models, and tokens by Application Default
+//! Credentials.
 //!
 //! Sources: cloud.google.com "How Application Default Credentials works", "Using OAuth 2.0 for Server to Server
 //! Applications", "About VM metadata", "Vertex AI: Inference" and the variables of the Gen AI SDK, 2026-11.
@@ -26,12 +27,12 @@ use std::{
 
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 const TOKENS: &str = "https://oauth2.googleapis.com/token";
-/// Where the server of a machine on Google Cloud is that gives out tokens.
+/// The metadata server of a machine on Google Cloud, which gives out tokens.
 const METADATA_HOST: &str = "metadata.google.internal";
-/// The longest that Google takes, in seconds.
+/// Maximum lifetime of an assertion that Google accepts, in seconds.
 const ASSERTION_SECONDS: u64 = 3_600;
 
-/// `given` is the address of a proxy, otherwise Google's own for the location is taken.
+/// The base URL: `given`, such as that of a proxy, otherwise Google's own for the location.
 pub(super) fn address(given: Option<&str>, variables: &Variables, wire: Wire) -> Result<String, Missing> {
     let own = || credentials(variables).ok().flatten().and_then(|file| project_of(&file.content));
     let Some(project) = variables.get("GOOGLE_CLOUD_PROJECT").map(str::to_owned).or_else(own) else {
@@ -62,7 +63,7 @@ fn project_of(content: &Value) -> Option<String> {
     names.into_iter().find(|name| !name.is_empty()).map(str::to_owned)
 }
 
-/// The file that a variable names, which must be there, otherwise the one that `gcloud` wrote.
+/// The file that a variable names, which must exist, otherwise the one that `gcloud` wrote.
 fn credentials(variables: &Variables) -> Result<Option<File>, Missing> {
     const NAMED: &str = "GOOGLE_APPLICATION_CREDENTIALS";
     let folder = variables.file("CLOUDSDK_CONFIG", ".config/gcloud");
@@ -88,7 +89,7 @@ fn renewal() -> String {
     "run `gcloud auth application-default login`".into()
 }
 
-/// The identity that asks for tokens.
+/// The identity that requests tokens.
 #[derive(Clone)]
 pub(super) enum Source {
     /// The key of a service account.
@@ -238,14 +239,15 @@ impl fmt::Display for Source {
     }
 }
 
-/// No proxy could reach that server.
+/// No proxy is used, since it could not reach that server.
 async fn of_machine(host: &str) -> Result<Value, FetchError> {
     let address = format!("http://{host}/computeMetadata/v1/instance/service-accounts/default/token");
     let client = http::client(Reach::Loopback).map_err(|error| FetchError::refused(error.to_string()))?;
     exchange(&address, client.get(&address).header("metadata-flavor", "Google")).await?.json()
 }
 
-/// A web token (RFC 7523) in which the service account `email` asks for one of Google's, valid for an hour from `now`.
+/// A JSON web token (RFC 7523) with which the service account `email` requests an access token of Google, valid for an
+/// hour from `now`.
 fn assertion(
     email: &str,
     key: &str,
@@ -268,7 +270,7 @@ fn assertion(
     Ok(format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature)))
 }
 
-/// What is between the lines `-----BEGIN PRIVATE KEY-----` and `-----END PRIVATE KEY-----`.
+/// Decodes the content between the lines `-----BEGIN PRIVATE KEY-----` and `-----END PRIVATE KEY-----`.
 fn der(pem: &str) -> Option<Vec<u8>> {
     let body: String = pem.lines().map(str::trim).filter(|line| !line.starts_with("-----")).collect();
     BASE64_STANDARD.decode(body).ok()

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-/// Variables of the environment, from which the sign-in of a cloud is read. Their values cannot be printed by accident.
+/// Variables of the environment for the sign-in to a cloud. Their values cannot be printed by accident.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Variables(Arc<BTreeMap<String, String>>);
 
@@ -21,7 +21,7 @@ impl Variables {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// The file that the variable `name` names, otherwise `usual` in the user's home.
+    /// The path in the variable `name`, otherwise `usual` in the user's home.
     pub(crate) fn file(&self, name: &str, usual: impl AsRef<Path>) -> PathBuf {
         let home = || PathBuf::from(self.get("HOME").unwrap_or("/"));
         self.get(name).map_or_else(
@@ -51,7 +51,7 @@ impl Variables {
         Self(Arc::new(variables))
     }
 
-    /// All of them, as the sign-in tools of a cloud get them.
+    /// All variables, as the sign-in tools of a cloud get them.
     pub(crate) fn all(&self) -> Arc<[(String, String)]> {
         self.0.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
     }

@@ -1,9 +1,9 @@
-//! [`ALLOWED`] and [`REFUSED`]: the system calls that a confined process may make, and those that it is told are not permitted.
+//! [`ALLOWED`] and [`REFUSED`]: the system calls that a confined process may make, and those that fail with `EPERM`.
 //!
-//! The list is that of moby's default profile for containers without capabilities (`profiles/seccomp/default.json`), less
-//! what 253 everyday commands and the usual toolchains do without: message queues of System V and POSIX, `memfd_secret`,
-//! `fanotify_init`, `kcmp`, `modify_ldt` and `pidfd_getfd`. Those that are not on it do not exist for the process, so
-//! libraries take an older call in place of a newer one.
+//! The list is that of moby's default profile for containers without capabilities (`profiles/seccomp/default.json`),
+//! without calls that 253 common commands and the usual toolchains do not need: message queues of System V and POSIX,
+//! `memfd_secret`, `fanotify_init`, `kcmp`, `modify_ldt` and `pidfd_getfd`. Calls that are not in the list fail as
+//! nonexistent, so that libraries use an older call instead of a newer one.
 use libc::{self as c, c_long};
 
 /// Allowed on every machine.
@@ -56,7 +56,7 @@ pub(super) const ALLOWED: &[c_long] = &[
     c::SYS_writev,
 ];
 
-/// Calls that newer machines replace with another one.
+/// Calls that newer architectures do not have.
 #[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
 pub(super) const OLDER: &[c_long] = &[
@@ -70,9 +70,8 @@ pub(super) const OLDER: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const OLDER: &[c_long] = &[c::SYS_renameat];
 
-/// Refused with `EPERM` whatever the arguments: with these calls programs ask for rights that a confined process does
-/// not get, and they report this error in words that people know. Other calls that are not allowed do not exist
-/// (`ENOSYS`).
+/// Refused with `EPERM` whatever the arguments: with these calls programs request rights that a confined process does
+/// not get, and their message for this error is familiar to users. Other calls that are not allowed fail with `ENOSYS`.
 #[rustfmt::skip]
 pub(super) const REFUSED: &[c_long] = &[
     c::SYS_mount, c::SYS_umount2, c::SYS_pivot_root, c::SYS_chroot, c::SYS_move_mount, c::SYS_open_tree,
@@ -85,5 +84,5 @@ pub(super) const REFUSED: &[c_long] = &[
     c::SYS_adjtimex, c::SYS_syslog,
 ];
 
-/// What personality(2) may be set to: Linux, including what `uname` reports, or only a query.
+/// Allowed values for personality(2): Linux, also with another machine or version in `uname`, and a query.
 pub(super) const PERSONALITIES: [u64; 5] = [0, 0x8, 0x20000, 0x20008, 0xffff_ffff];

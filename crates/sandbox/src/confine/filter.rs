@@ -1,5 +1,5 @@
-//! [`filter`]: the seccomp filter of a confined process: the system calls that it may make, and which uses of them are
-//! refused.
+//! [`filter`]: makes the seccomp filter of a confined process, which allows certain system calls and refuses some of
+//! their arguments.
 use super::{
     calls::{ALLOWED, OLDER, PERSONALITIES, REFUSED},
     step::done,
@@ -11,8 +11,8 @@ use seccompiler::{
 };
 use std::{collections::BTreeMap, io, sync::OnceLock};
 
-/// A filter for calls that do not exist, and one for calls that are refused. If both match, the kernel returns the
-/// error of the last one.
+/// Two filters: one for calls that fail as nonexistent, and one for calls that are refused. If both match, the kernel
+/// returns the error of the last one.
 pub(super) type Filter = [BpfProgram; 2];
 
 /// Flags of `clone` that create new namespaces.
@@ -30,17 +30,17 @@ const NAMESPACES: [libc::c_int; 7] = [
 /// or drivers, and of netlink only what reports the addresses of this machine.
 const SOCKETS: [libc::c_int; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-/// TCP over several paths at once, which the proxy and the network rules do not cover.
+/// The protocol of multipath TCP, which the proxy and the network rules do not cover.
 const MULTIPATH: u64 = 262;
 
-/// The kinds of Unix sockets that reach another one by its name without having been made by `socket`: of a pair of
-/// datagram sockets, each can send to any name. To the system a raw one is the same.
+/// The types of Unix sockets that can send to another socket by its name even if they were created by `socketpair`:
+/// each of a pair of datagram sockets can send to any name. The system treats raw ones the same.
 const DATAGRAMS: [libc::c_int; 2] = [libc::SOCK_DGRAM, libc::SOCK_RAW];
 
-/// The bits of a socket's kind; the others are flags (`SOCK_TYPE_MASK` in `linux/net.h`).
+/// The bits of a socket's type; the others are flags (`SOCK_TYPE_MASK` in `linux/net.h`).
 const SOCKET_KIND: u64 = 0xf;
 
-/// Each is made once: every command has one of the two filters.
+/// Returns the filter for a command. Each of the two filters is made once.
 pub(super) fn filter(outside: Outside) -> io::Result<&'static Filter> {
     static WITH_UNIX: OnceLock<Filter> = OnceLock::new();
     static WITHOUT_UNIX: OnceLock<Filter> = OnceLock::new();
@@ -54,7 +54,7 @@ pub(super) fn filter(outside: Outside) -> io::Result<&'static Filter> {
     }
 }
 
-/// `unix`: whether the process may make Unix sockets that can have, or reach, a name.
+/// Makes a filter. `unix`: whether the process may create Unix sockets that can have a name or connect to one.
 fn new(unix: bool) -> io::Result<Filter> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     let masked = |bits: u64| SeccompCmpOp::MaskedEq(bits);
@@ -76,7 +76,7 @@ fn new(unix: bool) -> io::Result<Filter> {
         rules.insert(libc::SYS_socketpair, pairs.collect::<io::Result<_>>()?);
     }
     rules.insert(libc::SYS_socket, sockets);
-    // Injects characters that a person would read in their terminal as typed by themselves.
+    // The `ioctl` that inserts characters into a terminal's input as if the user had typed them.
     let typed =
         [libc::TIOCSTI, libc::TIOCLINUX].map(|request| rule(vec![condition(1, SeccompCmpOp::Eq, request)?]));
     rules.insert(libc::SYS_ioctl, typed.into_iter().collect::<io::Result<_>>()?);
@@ -89,7 +89,7 @@ fn new(unix: bool) -> io::Result<Filter> {
     Ok([known, refused])
 }
 
-/// Attaches the filter to this process for good. Allocates nothing.
+/// Attaches the filter to this process permanently. Allocates nothing.
 #[expect(unsafe_code, reason = "`seccompiler::apply_filter` allocates")]
 pub(super) fn apply(filter: &Filter) -> io::Result<()> {
     for program in filter {

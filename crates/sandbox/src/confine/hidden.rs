@@ -1,5 +1,5 @@
-//! [`hidden_places`]: finds where hidden files and folders really lie. A secret is hidden under every name: links to it
-//! and out of it are followed, and its other mounts and hard links are found.
+//! [`hidden_places`]: finds the real paths of hidden files and folders. A secret is hidden under every name: links to
+//! it and out of it are followed, and its other mounts and hard links are found.
 use super::table::MountTable;
 use std::{
     collections::{BTreeSet, HashSet},
@@ -12,7 +12,7 @@ use std::{
 const MAX_ENTRIES: usize = 512;
 /// Maximum depth of that search.
 const MAX_DEPTH: usize = 3;
-/// Maximum entries of the workspace that are searched for other names of a hidden file.
+/// Maximum entries of the workspace that are searched for hard links of a hidden file.
 const MAX_WORKSPACE_ENTRIES: usize = 100_000;
 
 /// System folders: a link into one leads to no secret.
@@ -31,13 +31,13 @@ const SYSTEM_FOLDERS: [&str; 12] = [
     "/usr",
 ];
 
-/// Returns where `hidden` files and folders really lie: links to them and out of them are followed, and other mounts
-/// and, in the workspace, hard links of them are added. No place is below another one.
+/// Returns the real paths of `hidden` files and folders: links to them and out of them are followed, and other mounts
+/// and, in the workspace, hard links of them are added. No path is below another one.
 pub fn hidden_places(hidden: &[PathBuf], workspace: &Path) -> Vec<PathBuf> {
     places(hidden, workspace, &MountTable::read())
 }
 
-/// Returns the real places of `hidden`, none below another one. Leaves out a place that holds the workspace.
+/// Returns the real paths of `hidden`, none below another one. Leaves out a path that contains the workspace.
 pub(super) fn places(hidden: &[PathBuf], workspace: &Path, mounts: &MountTable) -> Vec<PathBuf> {
     let mut found = Places { workspace, places: BTreeSet::new(), numbers: HashSet::new() };
     for path in hidden {
@@ -54,7 +54,7 @@ pub(super) fn places(hidden: &[PathBuf], workspace: &Path, mounts: &MountTable) 
 struct Places<'a> {
     workspace: &'a Path,
     places: BTreeSet<PathBuf>,
-    /// Device and number of hidden files that have more than one name.
+    /// Device and inode number of hidden files that have more than one hard link.
     numbers: HashSet<(u64, u64)>,
 }
 

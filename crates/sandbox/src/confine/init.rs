@@ -1,11 +1,11 @@
-//! [`fork_command`]: the two processes that are between this program and a confined command.
+//! [`fork_command`]: forks the two processes between this program and a confined command.
 //!
-//! A process cannot put itself into a new namespace of processes, only its children. So the process that was started,
-//! the *waiter*, forks the first process of the namespace, its *init*, and that one forks the command. Init is not the
-//! command itself: an init gets no signal that it does not ask for, and has to wait for orphans. What the command left
-//! ends with init.
+//! A process cannot move itself into a new PID namespace, only its children. So the started process, the *waiter*,
+//! forks the first process of the namespace, its *init*, which forks the command. Init is not the command itself,
+//! because an init receives only signals that it handles, and must wait for orphans. Remaining processes of the command
+//! end with init.
 //!
-//! The waiter ends as the command did, so the process that started it waits for it as for the command.
+//! The waiter ends with the status of the command, so that its parent can wait for it like for the command.
 use rustix::{
     io::{Errno, read, retry_on_intr, write},
     process::{
@@ -23,15 +23,15 @@ use std::{
     ptr,
 };
 
-/// How often init looks for processes that the command left, and may continue for a moment after its end.
+/// Maximum checks of init for remaining processes of the command, which may continue for a moment after its end.
 const MAX_LAST_POLLS: u32 = 100;
 const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 
 /// Returns in the process of the command, in the new namespace of processes, with all signals blocked. This process,
 /// and init, do not return unless something fails. Allocates nothing.
 pub(super) fn fork_command() -> io::Result<()> {
-    // Both processes have a copy of this program's memory, which may hold keys, and would dump it with the signal of
-    // the command.
+    // Both processes have a copy of this program's memory, which may contain keys, and would dump it when they end with
+    // the signal of the command.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     block_signals(libc::sigfillset);
     let (status, report) = io::pipe()?;
@@ -45,12 +45,12 @@ pub(super) fn fork_command() -> io::Result<()> {
     end_with_parent()
 }
 
-/// Lets all signals through to the program that begins next.
+/// Unblocks all signals for the program that begins next.
 pub(super) fn unblock_signals() {
     block_signals(libc::sigemptyset);
 }
 
-/// The waiter: waits for init, and ends as the command did.
+/// The waiter: waits for init, and ends with the status of the command.
 fn end_as_command(init: Pid, status: &PipeReader) -> ! {
     keep_only(status);
     let mut number = [0; size_of::<c_int>()];
@@ -84,7 +84,7 @@ fn be_init(command: Pid, report: &PipeWriter) -> ! {
     exit(0)
 }
 
-/// `None` in the new process.
+/// Forks this process. Returns `None` in the new process.
 #[expect(unsafe_code, reason = "fork(2) has no safe form")]
 fn fork() -> io::Result<Option<Pid>> {
     // SAFETY: this process has one thread, and the new one calls nothing that takes a lock.
@@ -98,8 +98,8 @@ fn end_with_parent() -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
-/// Closes all descriptors but `pipe`, which becomes standard input: no reader waits for a pipe that only this process
-/// still holds.
+/// Closes all descriptors but `pipe`, which becomes standard input: otherwise readers would wait for pipes that only
+/// this process has open.
 #[expect(unsafe_code, reason = "close_range(2) on descriptors of our own")]
 fn keep_only(pipe: impl AsFd) {
     let _it_is_open = rustix::stdio::dup2_stdin(pipe);

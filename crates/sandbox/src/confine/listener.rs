@@ -1,4 +1,4 @@
-//! [`Sender`] and [`Receiver`]: hand a listening socket of a confined process's own network to this process.
+//! [`Sender`] and [`Receiver`]: pass a listening socket from the network of a confined process to this process.
 //!
 //! The new process makes the socket before its program begins, and sends it here. So the command reaches this process
 //! at an address of the command's own loopback, and no other process does.
@@ -17,7 +17,7 @@ use std::{
     os::fd::{AsFd, OwnedFd},
 };
 
-/// Where the socket listens. No system assigns this port by itself, and no server is known for it.
+/// The address of the socket. No system assigns this port automatically, and no known server uses it.
 pub(crate) const ADDRESS: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 61_080);
 
 /// Maximum connections that wait to be accepted.

@@ -25,13 +25,13 @@ use std::{
 /// The devices in `/dev`: no disk, and no terminal but the command's own.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
-/// Where programs of a person, and of the system, have their sockets.
+/// The folder with the sockets of the user's programs and of the system.
 const SOCKETS: &str = "/run";
 
 /// Kernel files that change the whole system; root may write them without any capability.
 const KERNEL: [&str; 5] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"];
 
-/// Where the new root is made, and an empty folder. The command sees nothing else of these places of the old root.
+/// Where the new root is built, and an empty folder. The command does not see the old contents of these places.
 const NEW_ROOT: &str = SOCKETS;
 const EMPTY: &str = "/dev";
 
@@ -39,7 +39,7 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
     let mut plan = Mounts { steps: vec![Step::Private], slots: 0 };
     let Confinement { workspace, tmp, writable, reach, limits, .. } = confinement;
     let table = MountTable::read();
-    // Everything is looked up by its name before something else is mounted there.
+    // All paths are looked up before anything is mounted over them.
     let found = plan.found(workspace, &confinement.finds, is_root)?;
     let own_tmp = plan.found(tmp, &confinement.finds_tmp, is_root)?;
     let others = plan.others(confinement, is_root)?;
@@ -50,7 +50,7 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
         Outside::Overlays => pieces(&table, is_root),
         Outside::Bound => Vec::new(),
     };
-    // In a user namespace it can be made only where another one is seen.
+    // In a user namespace, `proc` can be mounted only while another one is visible.
     let processes = plan.system("proc", &[], NO_SETUID | NO_DEVICES | NO_PROGRAMS)?;
     plan.outside(&pieces, is_root)?;
     plan.steps.push(attributes("/", READ_ONLY | NO_SETUID, NOTHING, true)?);
@@ -93,8 +93,8 @@ pub(super) fn steps(confinement: &Confinement, is_root: bool) -> io::Result<Vec<
     Ok(plan.steps)
 }
 
-/// Returns whether a limit on processes holds for a command of this user. For root it does if each namespace of
-/// processes has a limit of its own: before Linux 6.14 the machine has one.
+/// Returns whether a limit on processes is effective for a command of this user. For root it is effective if each PID
+/// namespace has a limit of its own: before Linux 6.14 there is only one limit for the machine.
 pub fn limits_processes() -> bool {
     if !is_root_of_machine() {
         return true;
@@ -105,11 +105,11 @@ pub fn limits_processes() -> bool {
     number().zip(number()).is_some_and(|version| version >= (6, 14))
 }
 
-/// Maximum sockets that are hidden, so that a command does not wait for them.
+/// Maximum sockets that are hidden, so that the start of a command is not delayed.
 const MAX_SOCKETS: usize = 4_096;
 
-/// Where programs listen at this moment (proc_net(5)) and a command could connect, even to what it cannot write to. The
-/// system knows a socket by the name with which it was bound, which may be another one by now.
+/// The sockets on which programs listen at this moment (proc_net(5)) and to which a command could connect, even without
+/// write access. The system reports the name with which a socket was bound, which may have changed since.
 fn sockets(hidden: &[PathBuf], is_open: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let all = fs::read("/proc/net/unix").unwrap_or_default();
     let paths = all.split(|byte| *byte == b'\n').filter_map(|line| {
@@ -127,7 +127,7 @@ fn sockets(hidden: &[PathBuf], is_open: impl Fn(&Path) -> bool) -> Vec<PathBuf> 
     paths
 }
 
-/// Whether something else is mounted in its place anyway.
+/// Whether another mount covers the path anyway.
 fn is_covered(path: &Path) -> bool {
     ["/tmp", "/var/tmp", "/var/run", SOCKETS].iter().any(|place| path.starts_with(place))
 }
@@ -146,7 +146,7 @@ impl Mounts {
         Ok(self.slots - 1)
     }
 
-    /// What is at `folder` for the command.
+    /// Adds the mount that the command sees at `folder`.
     fn found(&mut self, folder: &Path, finds: &WorkspaceMount, is_root: bool) -> io::Result<usize> {
         match finds {
             WorkspaceMount::Itself | WorkspaceMount::ReadOnly => self.clone_of(folder),
@@ -155,7 +155,7 @@ impl Mounts {
         }
     }
 
-    /// What is writable besides the workspace and `/tmp`, and where it lies.
+    /// Adds the mounts that are writable besides the workspace and `/tmp`. Returns each with its path.
     fn others(&mut self, confinement: &Confinement, is_root: bool) -> io::Result<Vec<(usize, PathBuf)>> {
         let Confinement { writable, caches, .. } = confinement;
         let real =
@@ -168,7 +168,7 @@ impl Mounts {
         Ok(others)
     }
 
-    /// Builds the new root of `pieces`.
+    /// Builds the new root from `pieces`.
     fn outside(&mut self, pieces: &[Piece], is_root: bool) -> io::Result<()> {
         if pieces.is_empty() {
             return Ok(());
@@ -202,8 +202,8 @@ impl Mounts {
         Ok(())
     }
 
-    /// Adds steps that put a mount in its place, or do nothing where a file is gone by then: other programs make and remove
-    /// files while the plan is made and run.
+    /// Adds steps that put a mount in its place, or do nothing if a file was removed meanwhile: other programs create
+    /// and remove files while the plan is made and run.
     fn if_present(&mut self, add: impl FnOnce(&mut Self) -> io::Result<()>) -> io::Result<()> {
         let mut part = Self { steps: Vec::new(), slots: self.slots };
         add(&mut part)?;
@@ -231,7 +231,7 @@ impl Mounts {
         Ok(slot)
     }
 
-    /// A file system of its own at `place`.
+    /// Mounts an empty file system at `place`.
     fn fresh(
         &mut self,
         kind: &str,
@@ -253,7 +253,7 @@ impl Mounts {
         Ok(())
     }
 
-    /// `/var/tmp` is the same folder as `/tmp`.
+    /// Mounts the command's `/tmp`. `/var/tmp` is the same folder.
     fn own_tmp(&mut self, slot: usize) -> io::Result<()> {
         self.writable(slot, Path::new("/tmp"))?;
         if Path::new("/var/tmp").is_dir() {
@@ -275,7 +275,7 @@ impl Mounts {
         Ok(())
     }
 
-    /// Adds the files that name DNS servers, if they are beside sockets that are hidden.
+    /// Adds the files that name DNS servers, if they are in the folder of the hidden sockets.
     fn resolver(&mut self) -> io::Result<Option<(usize, PathBuf)>> {
         let file = fs::canonicalize("/etc/resolv.conf").ok().filter(|file| file.starts_with(SOCKETS));
         file.map(|file| Ok((self.clone_of(&file)?, file))).transpose()
@@ -301,7 +301,8 @@ impl Mounts {
         self.overlay_with(folder, overlay, if is_root { &options } else { &[("userxattr", "")] })
     }
 
-    /// Existing folders cannot be renamed: what is hidden in them is hidden by its name, in later mounts, too.
+    /// Mounts the overlay of a cache. Existing folders in it cannot be renamed: hidden files in them are hidden by
+    /// their path, in later mounts, too.
     fn cache(&mut self, folder: &Path, overlay: &Overlay, is_root: bool) -> io::Result<usize> {
         let options = [("redirect_dir", "off"), ("metacopy", "off")];
         self.overlay_with(folder, overlay, if is_root { &options } else { &[("userxattr", "")] })
@@ -312,7 +313,7 @@ impl Mounts {
         let (lower, upper, work) = (escaped(folder), escaped(&overlay.upper), escaped(&work));
         let mut options: Vec<(&str, &OsStr)> =
             vec![("lowerdir", &lower), ("upperdir", &upper), ("workdir", &work)];
-        // The content need not survive a loss of power; without this option the whole file system is synced when a
+        // The content need not survive a power failure; without this option the whole file system is synced when a
         // command ends.
         options.push(("volatile", OsStr::new("")));
         options.extend(more.iter().map(|(key, value)| (*key, OsStr::new(*value))));
@@ -354,8 +355,8 @@ impl Mounts {
         Ok(())
     }
 
-    /// `path` leads through no link. What is below the workspace or `/tmp` was looked at where it really lies; it may be hidden
-    /// by those already. `shown`: the folders that are mounted where they lie.
+    /// Hides `path`, which leads through no link. A path below the workspace or `/tmp` was looked up at its real place,
+    /// which these mounts may already cover. `shown`: the folders that are mounted at their real place.
     fn hide(&mut self, path: &Path, shown: &[&Path]) -> io::Result<()> {
         let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
         if is_covered(path) && !shown.iter().any(|folder| path.starts_with(folder)) {
@@ -374,8 +375,8 @@ impl Mounts {
     }
 }
 
-/// Where something is to be mounted below `/tmp`, a folder must be there in the one that takes its place. Commands write in
-/// that one: a link that they left in the way goes, and is not followed.
+/// Creates a mount point below `/tmp`, in the folder that is mounted as `/tmp`. Commands write in this folder: a link
+/// that they left in the path is removed and not followed.
 fn make_mount_point(path: &Path, tmp: &Path) -> io::Result<()> {
     let Some(inside) = ["/tmp", "/var/tmp"].iter().find_map(|place| path.strip_prefix(place).ok()) else {
         return Ok(());
@@ -399,8 +400,8 @@ fn make_mount_point(path: &Path, tmp: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a folder for each mount: a volatile overlay leaves a mark, so that the kernel mounts no overlay whose content
-/// may be lost.
+/// Creates a work folder for each mount. A volatile overlay leaves a mark in its work folder, and the kernel refuses to
+/// mount it again.
 fn new_work(overlay: &Overlay) -> io::Result<PathBuf> {
     for mount in 0.. {
         let folder = overlay.work_of(mount);

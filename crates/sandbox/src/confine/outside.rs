@@ -1,8 +1,8 @@
 //! [`pieces`]: the parts of the machine as a confined command sees it, through overlays of its file systems without an
 //! upper layer.
 //!
-//! A socket or a named pipe of another program that is seen through an overlay is another one than the program has: what
-//! connects to it is refused, whatever its name and whenever it was made. So sockets need not be known to be out of reach.
+//! A socket or a named pipe that is seen through an overlay is not the one that its program has open: connections are
+//! refused, whatever its name and whenever it was created. So sockets are unreachable without a list of them.
 use super::table::MountTable;
 use std::{
     fs,
@@ -13,10 +13,11 @@ use std::{
 /// Places that always get a file system of their own.
 pub(super) const REPLACED: [&str; 5] = ["/proc", "/dev", "/run", "/tmp", "/var/tmp"];
 
-/// Maximum entries of a folder that is rebuilt because something is mounted below it. A larger one is seen as it is.
+/// Maximum entries of a folder that is rebuilt because something is mounted below it. A larger folder is bound
+/// unchanged.
 const MAX_ENTRIES: usize = 1_024;
 
-/// A part of the new root, in the order in which they are made.
+/// A part of the new root. Parts are created in order.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     /// An overlay of the folder.
@@ -25,13 +26,13 @@ pub(super) enum Piece {
     Bound(PathBuf),
     /// A folder with these permissions.
     Folder(PathBuf, u32),
-    /// An empty file on which something is put.
+    /// An empty file as a mount point.
     File(PathBuf),
     Link(PathBuf, PathBuf),
 }
 
-/// The pieces of which the new root is made. For root an overlay may hide what is mounted below its folder, so there is
-/// one for each file system. Another user may not remove such mounts, so folders above mounts are made anew.
+/// The pieces of the new root. For root, an overlay may hide mounts below its folder, so there is one overlay for each
+/// file system. Another user may not hide such mounts, so folders above mounts are rebuilt.
 pub(super) fn pieces(mounts: &MountTable, is_root: bool) -> Vec<Piece> {
     if is_root { of_root(mounts) } else { of_user(mounts) }
 }
@@ -93,7 +94,7 @@ fn folder_anew(folder: &Path, mounts: &MountTable, pieces: &mut Vec<Piece>) {
     }
 }
 
-/// The content that a rebuilt folder shows.
+/// Adds the contents of a rebuilt folder.
 fn inside_of(path: &Path, mounts: &MountTable, pieces: &mut Vec<Piece>) {
     let mount = mounts.0.iter().rev().find(|mount| mount.place == path);
     if is_replaced(path) || !may_enter(path) {
@@ -112,7 +113,7 @@ fn may_enter(folder: &Path) -> bool {
     rustix::fs::access(folder, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-/// Whether sockets at `path` can be connected to because it is seen as it is.
+/// Whether sockets at `path` can be connected to, because it is bound unchanged.
 pub(super) fn is_bound(path: &Path, pieces: &[Piece]) -> bool {
     let shown = pieces.iter().rev().find_map(|piece| match piece {
         Piece::Overlay(place) if path.starts_with(place) => Some(false),

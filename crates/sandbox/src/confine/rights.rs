@@ -1,4 +1,4 @@
-//! [`give_up`] and [`Identity`]: take rights from a confined process, whichever user it is.
+//! [`give_up`] and [`Identity`]: remove the privileges of a confined process, for any user.
 use super::step::{done, write};
 use haft_core::ProcessLimits;
 use rustix::{
@@ -13,8 +13,8 @@ use rustix::{
 };
 use std::{ffi::CString, fs, io, ptr, sync::LazyLock};
 
-/// Whether this process is root of the machine, and not only of a user namespace, as in a rootless container: the
-/// latter may do no more than its user.
+/// Whether this process is root of the machine, and not only of a user namespace, as in a rootless container: root of a
+/// user namespace has no more rights than its user.
 pub fn is_root_of_machine() -> bool {
     static IS_WHOLE: LazyLock<bool> = LazyLock::new(|| {
         let users = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
@@ -23,7 +23,7 @@ pub fn is_root_of_machine() -> bool {
     rustix::process::geteuid().is_root() && *IS_WHOLE
 }
 
-/// Which user a process is in a user namespace of its own: the same as before.
+/// The user of a process in its own user namespace, which is the same as before.
 pub(super) struct Identity {
     users: CString,
     groups: CString,
@@ -36,7 +36,8 @@ impl Identity {
         Self { users: map(user), groups: map(group) }
     }
 
-    /// The files belong to root while the memory of this process is private, so it is not private for a moment.
+    /// The files in `/proc/self` belong to root while the memory of this process is private, so the process is dumpable
+    /// for a moment.
     pub(super) fn take(&self) -> io::Result<()> {
         set_dumpable_behavior(DumpableBehavior::Dumpable)?;
         let taken = self.write_maps();
@@ -45,7 +46,7 @@ impl Identity {
     }
 
     fn write_maps(&self) -> rustix::io::Result<()> {
-        // Without it only root may map a group (user_namespaces(7)).
+        // Without this setting, only root may map a group (user_namespaces(7)).
         write(c"/proc/self/setgroups", c"deny")?;
         write(c"/proc/self/uid_map", &self.users)?;
         write(c"/proc/self/gid_map", &self.groups)
@@ -74,7 +75,7 @@ pub(super) fn begin_loopback() -> io::Result<()> {
     }
 }
 
-/// Gives up all capabilities for good, including those that root would get with the next program.
+/// Gives up all capabilities permanently, including those that root would get with the next program.
 pub(super) fn give_up(limits: &ProcessLimits) -> io::Result<()> {
     let mut known = (0..u64::BITS).map(|number| CapabilitySet::from_bits_retain(1 << number));
     let _from_here_on_none_is_known = known.try_for_each(remove_capability_from_bounding_set);
@@ -85,7 +86,7 @@ pub(super) fn give_up(limits: &ProcessLimits) -> io::Result<()> {
     limit(Resource::Fsize, limits.file_bytes);
     limit(Resource::Data, limits.memory_bytes);
     set_no_new_privs(true)?;
-    // It was lost with the rights.
+    // The change of privileges cleared the parent-death signal.
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 

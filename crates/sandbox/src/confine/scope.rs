@@ -1,5 +1,5 @@
-//! [`apply`]: keeps a confined process from sockets without a file that are not its own, even if it has the network of
-//! this machine, which has those of all processes (landlock(7), since Linux 6.12).
+//! [`apply`]: prevents a confined process from using abstract Unix sockets of other processes, even if it shares the
+//! network of this machine (landlock(7), since Linux 6.12).
 use super::step::done;
 use std::{io, ptr};
 
@@ -16,7 +16,7 @@ const ABSTRACT_SOCKETS: u64 = 1;
 /// `LANDLOCK_CREATE_RULESET_VERSION`: returns the version in place of a descriptor.
 const QUERY_VERSION: libc::c_uint = 1;
 
-/// The first version that knows scopes.
+/// The first version that supports scopes.
 const MIN_VERSION: libc::c_long = 6;
 
 /// Whether the system supports scopes.
@@ -24,7 +24,7 @@ pub fn scopes_sockets() -> bool {
     create(ptr::null(), 0, QUERY_VERSION) >= MIN_VERSION
 }
 
-/// Attaches the rules to this process for good, if the system supports them. Allocates nothing.
+/// Attaches the rules to this process permanently, if the system supports them. Allocates nothing.
 #[expect(unsafe_code, reason = "landlock_restrict_self(2) without memory of its own")]
 pub(super) fn apply() -> io::Result<()> {
     if !scopes_sockets() {

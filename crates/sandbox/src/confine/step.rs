@@ -1,4 +1,5 @@
-//! [`Step`]: one step toward another view of the file system: a system call or two, which allocate nothing.
+//! [`Step`]: one step in building the file system of a confined process: one or two system calls without memory
+//! allocation.
 use rustix::{
     fs::{CWD, Mode, OFlags, chmod, mkdir, open, symlink},
     io::Errno,
@@ -15,10 +16,10 @@ use std::{
     os::fd::OwnedFd,
 };
 
-/// Mounts that have no place yet, by their number.
+/// Mounts that are not attached yet, by their number.
 pub(super) type Slots = [Option<OwnedFd>; MAX_SLOTS];
 
-/// Maximum mounts without a place at a time.
+/// Maximum unattached mounts at a time.
 pub(super) const MAX_SLOTS: usize = 64;
 
 /// A change to the mounts of the new process.
@@ -26,15 +27,15 @@ pub(super) const MAX_SLOTS: usize = 64;
 pub(super) enum Step {
     /// Hides all later mounts from other processes.
     Private,
-    /// Takes a copy of the mount at `path`, with those below it.
+    /// Clones the mount at `path`, including those below it.
     Clone { path: CString, slot: usize },
-    /// Makes a file system.
+    /// Creates a mount of a file system.
     New { kind: CString, options: Vec<(CString, CString)>, attributes: MountAttrFlags, slot: usize },
-    /// Mounts it in its place.
+    /// Attaches the mount in `slot` at `place`.
     Attach { slot: usize, place: CString },
     /// Sets and clears attributes of the mount at `place`, and with `all` of those below it.
     Attributes { place: CString, set: MountAttrFlags, clear: MountAttrFlags, all: bool },
-    /// Makes what is mounted at `place` the root, and takes the old one away.
+    /// Makes the mount at `place` the root, and unmounts the old one.
     Root { place: CString },
     /// Makes a folder.
     Folder { path: CString, mode: libc::mode_t },
@@ -71,7 +72,7 @@ impl Step {
             Self::Attributes { place, set, clear, all } => set_attributes(place, *set, *clear, *all)?,
             Self::Root { place } => {
                 chdir(place)?;
-                // The old root lies on the new one for a moment, as pivot_root(2) says.
+                // The old root is stacked on the new one for a moment, as pivot_root(2) describes.
                 pivot_root(".", ".")?;
                 unmount(".", UnmountFlags::DETACH)?;
                 chdir("/")?;
@@ -79,7 +80,7 @@ impl Step {
             Self::Folder { path, mode } => {
                 let mode = Mode::from_raw_mode(*mode);
                 mkdir(path, mode)?;
-                // Some bits are taken away at first.
+                // The umask may have cleared some bits.
                 chmod(path, mode)?;
             }
             Self::File { path } => {
@@ -97,7 +98,7 @@ impl Step {
     }
 }
 
-/// The error of a system call that gives -1.
+/// Returns the error of a system call that returned -1.
 pub(super) fn done(result: libc::c_long) -> io::Result<()> {
     match result {
         -1 => Err(io::Error::last_os_error()),

@@ -1,4 +1,4 @@
-//! [`MountTable`]: what is mounted where, read from proc_pid_mountinfo(5).
+//! [`MountTable`]: the mounts of this process, read from proc_pid_mountinfo(5).
 use std::{
     ffi::OsStr,
     fs,
@@ -47,7 +47,7 @@ pub(super) struct Mount {
     pub(super) may_have_sockets: bool,
 }
 
-/// What is mounted, in the order of mounting.
+/// The mounts, in the order of mounting.
 pub(super) struct MountTable(pub(super) Vec<Mount>);
 
 impl MountTable {
@@ -65,7 +65,7 @@ impl MountTable {
         self.0.iter().any(|mount| mount.place != folder && mount.place.starts_with(folder))
     }
 
-    /// Other paths of what is at `path`, and of parts of it: through mounts of the same file system.
+    /// Other paths of `path` and of parts of it, through mounts of the same file system.
     pub(super) fn aliases(&self, path: &Path) -> Vec<PathBuf> {
         let holding = self.0.iter().rev().filter(|mount| path.starts_with(&mount.place));
         let Some(own) = holding.max_by_key(|mount| mount.place.as_os_str().len()) else { return Vec::new() };

@@ -1,5 +1,5 @@
-//! [`pass_on`]: passes on what a client says in a tunnel, after checking which host it asks for in TLS, even if TLS
-//! begins only after other data (STARTTLS). Several hosts may answer at one address.
+//! [`pass_on`]: passes on the data of a client in a tunnel, after checking the host that it requests in TLS, even if
+//! TLS begins only after other data (STARTTLS). The check is needed because several hosts may share one address.
 use super::{
     MAX_HEAD,
     hello::{Hello, hello},
@@ -17,12 +17,12 @@ const PIECE_SIZE: usize = 16 << 10;
 /// The first bytes of a TLS message: a handshake, in any version.
 const TLS_PREFIX: [u8; 2] = [22, 3];
 
-/// What to do with bytes of which nothing was passed on yet.
+/// What to do with bytes that were not passed on yet.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
-    /// Pass on this many, and look at the rest.
+    /// Pass on this many bytes, and check the rest.
     Pass(usize),
-    /// Pass on all, and look at nothing more: it is TLS with the allowed host.
+    /// Pass on everything without further checks: it is TLS with the allowed host.
     Trust,
     /// More bytes are needed to decide.
     Wait,
@@ -30,8 +30,8 @@ enum Next {
     Refuse,
 }
 
-/// Passes on what `client` says, of which `begun` was read already. Returns whether it asked for another host than
-/// `host`; no byte of that is passed on.
+/// Passes on the data of `client`, of which `begun` was already read. Returns whether it requested another host than
+/// `host`; no byte of such a request is passed on.
 pub(super) async fn pass_on(
     mut client: impl AsyncRead + Unpin,
     mut server: impl AsyncWrite + Unpin,
@@ -75,13 +75,13 @@ fn next(bytes: &[u8], is_first: bool, host: &Host) -> Next {
             Next::Trust
         }
         Hello::Tls(Some(_)) => Next::Refuse,
-        // What begins with it is TLS in a form that no client needs; further on it is something else.
+        // At the beginning of the data, this is TLS in a form that no client needs; later it may be other data.
         Hello::Unreadable | Hello::Other if is_first => Next::Refuse,
         Hello::Unreadable | Hello::Other => Next::Pass(1),
     }
 }
 
-/// Where a TLS message may begin. The last byte may be the first one of it.
+/// The position at which a TLS message may begin. The last byte may be its first one.
 fn beginning(bytes: &[u8]) -> Option<usize> {
     let found = bytes.windows(TLS_PREFIX.len()).position(|pair| pair == TLS_PREFIX);
     found.or_else(|| bytes.last().is_some_and(|last| *last == TLS_PREFIX[0]).then(|| bytes.len() - 1))

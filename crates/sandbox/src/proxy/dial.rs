@@ -1,4 +1,4 @@
-//! [`dial`]: connects to allowed hosts, and to no address that their names should not lead to.
+//! [`dial`]: connects to allowed hosts, and refuses addresses to which their names must not resolve.
 use super::request::Refusal;
 use haft_core::{
     Host,
@@ -38,8 +38,8 @@ pub(super) async fn dial(host: &Host, private: bool) -> Result<TcpStream, Refusa
     Err((502, format!("cannot reach `{host}`: {last}")))
 }
 
-/// Whether the address is allowed: a rule for an address, or for `localhost`, means exactly that. Any other name may
-/// lead to public addresses only.
+/// Whether the address is allowed: a rule for an address, or for `localhost`, allows exactly that. Any other name may
+/// only resolve to public addresses.
 fn may_be_reached(host: &Host, address: &SocketAddr, private: bool) -> bool {
     match host.domain() {
         None => true,

@@ -1,14 +1,14 @@
-//! [`Hello`]: reads the host name that a TLS client asks for (RFC 8446 and RFC 6066, section 3): many servers may
-//! answer at one address.
+//! [`Hello`]: parses the host name that a TLS client requests (RFC 8446 and RFC 6066, section 3), because many servers
+//! may share one address.
 
-/// What the first bytes of a connection are.
+/// The kind of the first bytes of a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Hello {
     /// More bytes are needed to decide.
     Begun,
     /// Not TLS.
     Other,
-    /// A TLS client, and the name that it asks for, if it does.
+    /// A TLS client, and the host name that it requests, if any.
     Tls(Option<String>),
     /// TLS in a form that no client needs.
     Unreadable,
@@ -36,14 +36,14 @@ pub(super) fn hello(bytes: &[u8]) -> Hello {
     }
 }
 
-/// `None` if it cannot be read.
+/// Parses the host name; `None` if the message is invalid.
 fn server_name(mut message: Reader<'_>) -> Option<Option<String>> {
     if message.number(1)? != usize::from(CLIENT_HELLO) {
         return None;
     }
     let length = message.number(3)?;
     let mut hello = Reader(message.take(length)?);
-    // Version and random; then the session, what ciphers, what compression.
+    // Version and random; then the session ID, the ciphers and the compression methods.
     hello.take(2 + 32)?;
     for bytes in [1, 2, 1] {
         let length = hello.number(bytes)?;
@@ -65,7 +65,7 @@ fn server_name(mut message: Reader<'_>) -> Option<Option<String>> {
         let mut names = Reader(extension.take(length)?);
         let (kind, length) = (names.number(1)?, names.number(2)?);
         let name = String::from_utf8(names.take(length)?.to_vec()).ok()?;
-        // Exactly one name, once, so that no server can read another one than the proxy does.
+        // Exactly one name, so that no server can interpret the message differently from the proxy.
         if kind != usize::from(HOST_NAME) || !names.0.is_empty() || found.replace(name).is_some() {
             return None;
         }

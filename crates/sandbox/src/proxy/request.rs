@@ -1,7 +1,8 @@
-//! [`read`]: reads what a client asks of a proxy (RFC 9110, 9112): one request per connection, read strictly.
+//! [`read`]: parses the request of a client to a proxy (RFC 9110, 9112) strictly. One request per connection is
+//! supported.
 use haft_core::Host;
 
-/// A request that could be read.
+/// A valid request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     /// `CONNECT`: bytes in both directions.
@@ -9,7 +10,7 @@ pub(super) enum Asked {
     /// A request over plain HTTP, for the server at `host`.
     Forward {
         host: Host,
-        /// The head as that server gets it.
+        /// The head as it is sent to that server.
         head: Vec<u8>,
         /// Length of the body in bytes.
         body: u64,
@@ -24,7 +25,7 @@ pub(super) fn end_of_head(bytes: &[u8]) -> Option<usize> {
     bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
 }
 
-/// Reads a head with the empty line at its end.
+/// Parses a head with the empty line at its end.
 pub(super) fn read(head: &[u8]) -> Result<Asked, Refusal> {
     let text = str::from_utf8(head).map_err(|_| bad("the request is not UTF-8"))?;
     let text = text.strip_suffix("\r\n\r\n").ok_or_else(|| bad("the request has no end"))?;

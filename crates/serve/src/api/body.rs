@@ -1,5 +1,5 @@
-//! [`Body`], [`Id`] and [`Asked`]: read what requests carry: bodies, names in paths, queries. Invalid ones get an error
-//! like any other.
+//! [`Body`], [`Id`] and [`Asked`]: extract bodies, names in paths and queries from requests. Invalid ones get an error
+//! in the same form as other errors.
 use crate::error::{Answer, ApiError};
 use axum::{
     body::{Bytes, to_bytes},
@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use std::{error::Error, time::Duration};
 use tokio::time::timeout;
 
-/// Bytes of a body: a long prompt with a few pictures.
+/// Maximum size of a body, in bytes: enough for a long prompt with a few pictures.
 pub(crate) const LONGEST: usize = 24 << 20;
 /// How long a body may take to arrive.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -29,7 +29,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
             ApiError::wrong(format!("cannot read the body: {why}"))
                 .suggest("`GET /openapi.json` describes what each route takes")
         };
-        // Otherwise an array would be taken for the fields in their order.
+        // Otherwise serde would read an array as the fields in their order.
         if bytes.trim_ascii_start().starts_with(b"[") {
             return Err(wrong("it must be an object, and is an array".to_owned()));
         }
@@ -37,7 +37,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     }
 }
 
-/// All bytes of a body.
+/// Reads the whole body.
 pub(crate) async fn whole(request: Request) -> Answer<Bytes> {
     let too_long = || {
         ApiError::new(
@@ -66,7 +66,7 @@ pub(crate) async fn whole(request: Request) -> Answer<Bytes> {
     }
 }
 
-/// The name in a path. What is no name at all is not there.
+/// The name in a path. An invalid name is answered like an unknown one.
 pub(crate) struct Id(pub(crate) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for Id {
@@ -80,7 +80,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
     }
 }
 
-/// The session and the call in a path.
+/// The IDs of the session and of the call in a path.
 pub(crate) struct IdAndCall(pub(crate) String, pub(crate) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for IdAndCall {
@@ -94,7 +94,7 @@ impl<S: Send + Sync> FromRequestParts<S> for IdAndCall {
     }
 }
 
-/// The query of a path, after the `?`.
+/// The query of a URL, after the `?`.
 pub(crate) struct Asked<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
@@ -108,7 +108,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
     }
 }
 
-/// Runs blocking file access on a thread of its own.
+/// Runs blocking file access on a separate thread.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Answer<T> + Send + 'static,
 ) -> Answer<T> {

@@ -1,29 +1,29 @@
-//! [`ServerAddress`]: what a person copies from a browser or from `haft serve`.
+//! [`ServerAddress`]: the address that the user copies from a browser or from the output of `haft serve`.
 use haft_app::Failure;
 use haft_http::Reach;
 use reqwest::Url;
 use std::fmt;
 
-/// An address of a server, of the page of a session, or of a session in the API.
+/// The address of a server, of the page of a session, or of a session in the API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerAddress {
-    /// Without a slash at the end.
+    /// URL without a slash at the end.
     pub(super) base: String,
-    /// The session that it names.
+    /// The session that the address names.
     pub session: Option<String>,
-    /// The token that it carries.
+    /// The token in the address.
     pub token: Option<String>,
 }
 
 impl ServerAddress {
-    /// Reads an address. Without `is_insecure`, one that is not encrypted must lead to this machine.
+    /// Parses an address. Unless `is_insecure` is set, an unencrypted address must lead to this machine.
     ///
     /// # Errors
     ///
-    /// If it is no such address.
+    /// If `text` is not such an address.
     pub fn parse(text: &str, is_insecure: bool) -> Result<Self, Failure> {
         let hint = "use the address that `haft serve` prints, such as `https://haft.example.com`";
-        // The token may stand behind it.
+        // The fragment after `#` may hold the token.
         let shown = text.split('#').next().unwrap_or_default();
         let wrong = |why: &str| Failure::usage(format!("cannot attach to `{shown}`: {why}")).hint(hint);
         let url = Url::parse(text.trim()).map_err(|error| wrong(&error.to_string()))?;
@@ -50,7 +50,7 @@ impl ServerAddress {
     }
 }
 
-/// Without the token.
+/// Displays the address without the token.
 impl fmt::Display for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.base)

@@ -1,4 +1,4 @@
-//! [`AttachedHost`]: opens sessions of a server for a person at a terminal.
+//! [`AttachedHost`]: opens sessions of a server in a terminal.
 use super::server::{CallError, ListedSession, Route, Server};
 use futures::{FutureExt, future::BoxFuture};
 use haft_app::{App, Failure};
@@ -12,10 +12,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{path::Path, sync::Arc};
 
-/// What is shown as the model of a job that does not say which model its worker asks.
+/// Shown as the model of a job whose worker's model is unknown.
 const WORKERS_MODEL: &str = "the worker's model";
 
-/// Opens sessions of one server. Models, tools and files are the server's; what is shown of them is made here.
+/// Opens sessions of one server. Models, tools and files are the server's; what the terminal shows is rendered here.
 #[derive(Clone)]
 pub struct AttachedHost {
     app: App,
@@ -28,7 +28,7 @@ impl AttachedHost {
         Self { app: app.clone(), server: Arc::new(server) }
     }
 
-    /// Attaches to a session, by its whole ID.
+    /// Attaches to the session with this full ID.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl Host for AttachedHost {
 
     fn expand(&self, _: &Path, prompt: &str, listed_by: &str) -> Result<ExpandedPrompt, Problem> {
         let name = prompt.split_whitespace().next().unwrap_or_default();
-        // A path is no command.
+        // A path is not a command.
         match name.trim_start_matches('/').contains('/') {
             true => Ok(ExpandedPrompt { prompt: prompt.to_owned(), ..ExpandedPrompt::default() }),
             false => Err(Problem::usage(format!("there is no command `{name}` in an attached session"))

@@ -20,12 +20,12 @@ use tokio_tungstenite::{
     },
 };
 
-/// How long the server may take for an answer.
+/// Timeout for the server's response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
-/// Sessions that are listed.
+/// Maximum number of sessions in a list.
 const MAX_LISTED: usize = 200;
 
-/// A server, and the token that it wants.
+/// A server, and the token for its requests.
 #[derive(Clone)]
 pub struct Server {
     base: String,
@@ -44,7 +44,7 @@ pub struct ListedSession {
     /// `working`, `asking`, `idle` or `elsewhere`.
     #[serde(default)]
     pub state: String,
-    /// The folder in which it works, on the server.
+    /// The folder on the server in which the session works.
     #[serde(default)]
     pub workspace: String,
     /// The model, as `PROVIDER/MODEL`.
@@ -56,21 +56,21 @@ pub struct ListedSession {
     /// In milliseconds since 1970-01-01 UTC.
     #[serde(default)]
     pub last_at: u64,
-    /// The context window of the model, in tokens; of one session only.
+    /// The context window of the model, in tokens; only given for a single session, not in lists.
     #[serde(default)]
     pub window: Option<u64>,
 }
 
-/// Why a request was not answered as it should be.
+/// Why a request failed.
 #[derive(Debug)]
 pub(super) enum CallError {
-    /// The server does not answer at the moment.
+    /// The server cannot be reached at the moment.
     Lost(String),
-    /// It refuses the request.
+    /// The server refuses the request.
     Refused { message: String, suggestion: Option<String> },
 }
 
-/// The body of an error, as `ErrorBody` of the server.
+/// The body of an error response, as the server's `ErrorBody`.
 #[derive(Deserialize)]
 struct Refusal {
     error: RefusalDetail,
@@ -84,22 +84,22 @@ struct RefusalDetail {
 }
 
 impl Server {
-    /// A client of the server at `address`. Sends nothing yet.
+    /// A client of the server at `address`. Sends nothing by itself.
     ///
     /// # Errors
     ///
-    /// If the system gives no HTTP client.
+    /// If no HTTP client can be built on this system.
     pub fn new(address: &ServerAddress, token: String) -> Result<Self, Failure> {
         let client = Reach::of(&address.base).builder().http1_only().build();
         let client = client.map_err(|error| Failure::failed(format!("cannot connect: {}", said(&error))))?;
         Ok(Self { base: address.base.clone(), token, client })
     }
 
-    /// Lists its sessions, the newest first.
+    /// Lists the server's sessions, newest first.
     ///
     /// # Errors
     ///
-    /// If it does not answer, refuses the token, or is not a server of Haft.
+    /// If the server does not answer, refuses the token, or is not a Haft server.
     pub async fn sessions(&self) -> Result<Vec<ListedSession>, Failure> {
         Ok(self.list().await?)
     }
@@ -127,13 +127,13 @@ impl Server {
         Ok(listed.sessions)
     }
 
-    /// Makes a session of what `body` names, and returns its ID.
+    /// Creates a session with the properties in `body`, and returns its ID.
     pub(super) async fn create(&self, body: &Value) -> Result<String, CallError> {
         let made: ListedSession = self.ask(Method::POST, "/v1/sessions", Some(body)).await?;
         Ok(made.id)
     }
 
-    /// Asks for `path`, and reads the answer.
+    /// Sends a request to `path`, and reads the response.
     pub(super) async fn ask<T: DeserializeOwned>(
         &self,
         method: Method,
@@ -161,7 +161,7 @@ impl Server {
         CallError::Lost(format!("`{}` does not answer: {}", self.base, said(error)))
     }
 
-    /// What a server says that does not do what it is asked for.
+    /// Builds the error from the response of a server that refused a request.
     async fn refused(&self, response: Response) -> CallError {
         let status = response.status();
         let body = response.bytes().await.unwrap_or_default();
@@ -222,12 +222,12 @@ fn data(message: Message) -> Option<Bytes> {
     matches!(message, Message::Binary(_) | Message::Text(_)).then(|| message.into_data())
 }
 
-/// Whether the same request may succeed later.
+/// Whether the same request may succeed later, judged by the status.
 fn is_passing(status: StatusCode) -> bool {
     status.is_server_error() || matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT)
 }
 
-/// The last cause: what it was, without the request around it.
+/// The innermost cause of the error, without the description of the request around it.
 fn said(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(deeper) = cause.source() {

@@ -1,11 +1,11 @@
-//! [`Names`]: the names of this server. A foreign page whose own name leads here (DNS rebinding) is recognized by that
-//! name.
+//! [`Names`]: the names of this server. A foreign page whose own name resolves to this server (DNS rebinding) is
+//! recognized by that name.
 use axum::http::{HeaderValue, Uri};
 use std::net::{IpAddr, SocketAddr};
 
-/// How clients may call the server.
+/// The host names under which clients may reach the server.
 pub(crate) struct Names {
-    /// Given by the person, in lower case, without a port.
+    /// Names from the configuration, in lower case, without a port.
     more: Vec<String>,
     is_local: bool,
 }
@@ -17,15 +17,15 @@ impl Names {
         Self { more, is_local: address.ip().is_loopback() }
     }
 
-    /// Whether a request is meant for this server. A host in the request's target counts, too.
+    /// Whether a request is meant for this server. A host in the request's target must match, too.
     pub(super) fn is_ours(&self, host: Option<&HeaderValue>, target: &Uri) -> bool {
         let is_ours = |authority: &str| host_of(authority).is_some_and(|name| self.is_name(&name));
         let is_host = host.and_then(|host| host.to_str().ok()).is_some_and(is_ours);
         is_host && target.authority().is_none_or(|authority| is_ours(authority.as_str()))
     }
 
-    /// Whether the origin is the page that this server delivered under the name `host`. A proxy in front of it may have
-    /// changed that name: those that the person named count, too.
+    /// Whether `origin` is the page that this server delivered under the name `host`. A proxy in front of the server
+    /// may have changed that name: the configured names are accepted, too.
     pub(super) fn is_own_origin(&self, origin: &HeaderValue, host: Option<&HeaderValue>) -> bool {
         let authority = origin
             .to_str()
@@ -36,7 +36,8 @@ impl Names {
         is_same || host_of(authority).is_some_and(|name| self.more.contains(&name))
     }
 
-    /// Whether this is a name: an IP address cannot be a foreign name that leads here.
+    /// Whether `name` is one of this server. An IP address cannot be a foreign name that resolves to this server; a
+    /// server that listens on a loopback address accepts only loopback addresses.
     fn is_name(&self, name: &str) -> bool {
         if name == "localhost" || self.more.iter().any(|more| more == name) {
             return true;
@@ -46,7 +47,7 @@ impl Names {
     }
 }
 
-/// In lower case, without the port.
+/// The host in lower case, without the port.
 fn host_of(authority: &str) -> Option<String> {
     let name = match authority.strip_prefix('[') {
         Some(rest) => &authority[..rest.find(']')? + 2],

@@ -1,4 +1,4 @@
-//! [`Owners`]: owners of jobs, known by their tokens in the database of the fleet.
+//! [`Owners`]: finds the owners of jobs by their tokens in the database of the fleet.
 use super::{Bucket, Refusal, take};
 use crate::gate::Asker;
 use haft_fleet::{Database, client_of};
@@ -9,9 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a token is cached; a replaced one is accepted for that long.
+/// How long a token is cached; a replaced token stays valid for that long.
 const TOKEN_CACHE_TIME: Duration = Duration::from_secs(10);
-/// Unknown tokens that are looked for at once, and how many come back a second.
+/// Burst of lookups of unknown tokens, and how many per second.
 const LOOKUP_BURST: f64 = 100.0;
 const LOOKUPS_PER_SECOND: f64 = 20.0;
 
@@ -31,7 +31,7 @@ impl Owners {
         }
     }
 
-    /// Returns the owner with this token, if there is one. Fails if it cannot be looked up.
+    /// Returns the owner with this token, if there is one. Fails if the token cannot be looked up.
     pub(super) async fn find(&self, given: &[u8]) -> Result<Option<Asker>, Refusal> {
         let Some(token) = std::str::from_utf8(given).ok().filter(|token| !token.is_empty()) else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! [`Chosen`]: the models, efforts and agents that people chose for sessions that had begun.
+//! [`Chosen`]: the models, efforts and agents that users chose for sessions that had begun.
 use super::{Hub, Known, SessionState};
 use crate::error::{Answer, ApiError};
 use haft_core::{Command, SessionId, SessionSetup};
@@ -6,18 +6,18 @@ use haft_engine::{Home, SetupReader};
 use parking_lot::Mutex;
 use std::{collections::HashMap, mem};
 
-/// Choices that the journal does not have yet, by session.
+/// Choices that are not in the journal yet, by session.
 #[derive(Default)]
 pub(super) struct Chosen(Mutex<HashMap<SessionId, Kept>>);
 
 #[derive(Default)]
 struct Kept {
     setup: SetupReader,
-    /// Chosen, and not in the journal yet.
+    /// A choice that is not in the journal yet.
     choice: Choice,
 }
 
-/// The agent, model and effort that a session continues with. What is left out stays as it is.
+/// The agent, model and effort with which a session continues. Fields that are `None` stay unchanged.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Choice {
     pub(crate) agent: Option<String>,
@@ -27,7 +27,7 @@ pub(crate) struct Choice {
 }
 
 impl Chosen {
-    /// `known` with what was chosen for it.
+    /// Returns `known` with the choices for its session.
     pub(super) fn over(&self, mut known: Known, home: &Home) -> Known {
         let mut all = self.0.lock();
         let kept = all.entry(known.id.clone()).or_default();
@@ -39,7 +39,7 @@ impl Chosen {
         known
     }
 
-    /// Gives what was chosen before.
+    /// Stores a choice, and returns the previous one.
     fn set(&self, known: &Known) -> Choice {
         let choice = Choice {
             agent: Some(known.agent.clone()),
@@ -49,14 +49,14 @@ impl Chosen {
         mem::replace(&mut self.0.lock().entry(known.id.clone()).or_default().choice, choice)
     }
 
-    /// The journal has the choice by now.
+    /// Drops a choice that the journal has recorded.
     fn recorded(&self, id: &SessionId) {
         if let Some(kept) = self.0.lock().get_mut(id) {
             kept.choice = Choice::default();
         }
     }
 
-    /// The model that was chosen for a session, as far as its journal was read.
+    /// The model that was chosen for a session, according to what was read of its journal.
     fn model(&self, id: &SessionId) -> Option<String> {
         let all = self.0.lock();
         let kept = all.get(id)?;
@@ -83,7 +83,7 @@ impl Choice {
 }
 
 impl Hub {
-    /// Goes on in a session with another model, effort or agent. If that fails, the session stays as it is.
+    /// Continues a session with another model, effort or agent. If that fails, the session stays unchanged.
     pub(crate) async fn switch(&self, id: &str, choice: Choice) -> Answer<()> {
         let mut known = self.find(id)?;
         if known.order.is_some() {
@@ -106,7 +106,7 @@ impl Hub {
         }
         self.check_agent(&engine, &known.agent)?;
         let mode = self.live(&known.id).map(|session| session.mode());
-        // A request that opens it from now on opens it so.
+        // Stored first, so that a request that opens the session meanwhile uses the choice.
         let before = self.inner.chosen.set(&known);
         if let Err(error) = self.close(&known.id).await {
             self.inner.chosen.restore(known.id, before);
@@ -122,7 +122,7 @@ impl Hub {
         Ok(())
     }
 
-    /// The model that a person chose for a session that had begun.
+    /// The model that a user chose for a session that had begun.
     pub(crate) fn chosen_model(&self, id: &SessionId) -> Option<String> {
         self.inner.chosen.model(id)
     }

@@ -1,4 +1,4 @@
-//! [`Engines`]: one engine for all sessions that work in the same folder with the same model and profile.
+//! [`Engines`]: keeps one engine for all sessions that work in the same folder with the same model and profile.
 use crate::{
     error::Answer,
     parts::{Place, Settings},
@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// All engines that were needed lately.
+/// The recently used engines.
 pub(crate) struct Engines {
     settings: Arc<Settings>,
     known: Mutex<HashMap<Place, Kept>>,
@@ -29,12 +29,12 @@ impl Engines {
         Self { settings, known: Mutex::default() }
     }
 
-    /// The engine for such sessions, where there is one.
+    /// The engine for sessions of this place, if it exists.
     pub(crate) fn known(&self, wanted: &Place) -> Option<Engine> {
         self.known.lock().get(wanted).map(|kept| kept.engine.clone())
     }
 
-    /// The engine for such sessions.
+    /// The engine for sessions of this place; starts it if necessary.
     pub(crate) async fn get(&self, wanted: &Place) -> Answer<Engine> {
         let find = || {
             let mut known = self.known.lock();
@@ -46,7 +46,7 @@ impl Engines {
             return Ok(engine);
         }
         let engine = self.settings.host.engine(wanted.request()).await?;
-        // Another request may have been faster: then this one starts nothing.
+        // Another request may have started the engine meanwhile: then this one is not used.
         let fresh = || Kept { engine, used: Instant::now() };
         Ok(self.known.lock().entry(wanted.clone()).or_insert_with(fresh).engine.clone())
     }
@@ -60,13 +60,13 @@ impl Engines {
         })
     }
 
-    /// All sessions that are open here, those below others too.
+    /// All sessions that are open in this process, including child sessions.
     pub(super) fn sessions(&self) -> Vec<Session> {
         let engines: Vec<Engine> = self.known.lock().values().map(|kept| kept.engine.clone()).collect();
         engines.iter().flat_map(Engine::sessions).collect()
     }
 
-    /// When the next one that has no session may go.
+    /// When the next engine without sessions may be closed.
     pub(super) fn next_unused(&self, idle: Duration) -> Option<Instant> {
         self.known
             .lock()
@@ -76,7 +76,8 @@ impl Engines {
             .min()
     }
 
-    /// Closes engines that had no session for at least `idle`, and the servers that they started; returns how many.
+    /// Closes the engines that had no session for at least `idle`, and the servers that they started; returns their
+    /// number.
     pub(super) async fn close_unused(&self, idle: Duration) -> usize {
         let now = Instant::now();
         let mut unused = Vec::new();
@@ -93,7 +94,7 @@ impl Engines {
         unused.len()
     }
 
-    /// Ends them all.
+    /// Shuts down all engines.
     pub(super) async fn shut_down(&self) {
         let all: Vec<Engine> = self.known.lock().drain().map(|(_, kept)| kept.engine).collect();
         futures::future::join_all(all.iter().map(Engine::shut_down)).await;

@@ -1,4 +1,4 @@
-//! [`Held`]: the open sessions, and since when each has been idle.
+//! [`Opened`]: the open sessions ([`Held`]), and since when each has been idle.
 use super::now::{Now, SessionState};
 use haft_core::{Seq, SessionId};
 use haft_engine::Session;
@@ -9,10 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Limit for a session to close, with its last events sent to its followers.
+/// Timeout for a session to close and to send its last events to its followers.
 pub(super) const FAREWELL: Duration = Duration::from_secs(2);
 
-/// A session that is open.
+/// An open session.
 pub(super) struct Held {
     /// Distinguishes it from a session with the same ID that is opened later.
     serial: u64,
@@ -21,7 +21,7 @@ pub(super) struct Held {
     /// Entries before this one are folded into `now`.
     next: Seq,
     used: Instant,
-    /// Whether another part of the program closes it.
+    /// Whether another part of the program closes the session.
     is_pinned: bool,
 }
 
@@ -30,14 +30,14 @@ pub(super) struct Held {
 pub(super) struct Opened(Mutex<HashMap<SessionId, Held>>);
 
 impl Held {
-    /// `from`: work that was recorded before this entry has ended.
+    /// `from`: work that was recorded before this entry counts as ended.
     pub(super) fn new(session: Session, from: Seq, is_pinned: bool) -> Self {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         Self { serial, session, now: Now::default(), next: from, used: Instant::now(), is_pinned }
     }
 
-    /// The state with everything that is recorded, so that a client that was told of the end of a turn finds it ended.
+    /// The state with all recorded entries, so that a client that received the end of a turn finds the session idle.
     fn now(&mut self) -> &Now {
         for entry in self.session.entries_since(self.next) {
             self.now.apply(&entry);
@@ -56,7 +56,7 @@ impl Held {
 }
 
 impl Opened {
-    /// Adds a session. If one with this ID is open already, returns that one and adds nothing.
+    /// Adds a session. If a session with this ID is open already, returns that one and adds nothing.
     pub(super) fn add(&self, held: Held) -> Option<Session> {
         let mut all = self.0.lock();
         let id = held.session.id().clone();
@@ -121,7 +121,7 @@ impl Opened {
         is_free
     }
 
-    /// Closes the session that has been idle longest; returns whether there was one.
+    /// Closes the session that has been idle longest; returns false if all are working.
     pub(super) fn close_oldest(&self) -> bool {
         let mut all = self.0.lock();
         let closable = all.iter_mut().filter_map(|(id, held)| held.is_closable().then_some((held.used, id)));
@@ -129,13 +129,13 @@ impl Opened {
         oldest.is_some_and(|id| all.remove(&id).is_some())
     }
 
-    /// When the next session will have been idle for `idle`. A working session is checked again after the same time.
+    /// When the next session will have been idle for `idle`. A working session is checked again after `idle`.
     pub(super) fn next_idle(&self, idle: Duration) -> Option<Instant> {
         let all = self.0.lock();
         all.values().filter(|held| !held.is_pinned).map(|held| held.used + idle).min()
     }
 
-    /// Closes the sessions that have been idle for `idle`, and returns how many.
+    /// Closes the sessions that have been idle for `idle`, and returns their number.
     pub(super) fn close_due(&self, idle: Duration) -> usize {
         let now = Instant::now();
         let mut all = self.0.lock();

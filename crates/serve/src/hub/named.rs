@@ -1,4 +1,5 @@
-//! The model and the profile that a client names. A name is passed on; a path is accepted only below a served folder.
+//! Checks the model and the profile that a client names. A name is passed on; a path is accepted only below a served
+//! folder.
 use super::{Hub, Known};
 use crate::{
     error::{Answer, ApiError},
@@ -9,15 +10,16 @@ use haft_engine::Engine;
 use std::path::{Path, PathBuf};
 
 impl Hub {
-    /// `PROVIDER/MODEL`; a model that is a file (`script/FILE`, `local/FILE.gguf`) with its absolute path. A relative path
-    /// counts from `workspace`. Fails where the file is in no served folder, whether it exists elsewhere or not.
+    /// Returns `PROVIDER/MODEL`; for a model that is a file (`script/FILE`, `local/FILE.gguf`), with its absolute path.
+    /// A relative path counts from `workspace`. If the file is in no served folder, the error does not say whether it
+    /// exists elsewhere.
     pub(super) fn model(&self, workspace: &Path, named: String) -> Answer<String> {
         if let Some(user) = self.user().filter(|_| !self.allows_model(&named)) {
             return Err(not_of_role(&user.role, &named));
         }
         let file = match named.split_once('/') {
             Some((kind @ "script", file)) => Some((kind, file)),
-            // Without a slash it is a name, or a file in the folder of models.
+            // Without a slash, it is a name, or a file in the folder of models.
             Some((kind @ "local", file)) if file.contains('/') => Some((kind, file)),
             _ => None,
         };
@@ -35,7 +37,7 @@ impl Hub {
         self.user().is_none_or(|user| user.role.has_model(model))
     }
 
-    /// Fails where the agent works with a model that the user's role does not allow.
+    /// Fails if the agent's model is not allowed by the user's role.
     pub(super) fn check_agent(&self, engine: &Engine, name: &str) -> Answer<()> {
         let agent = engine.setup().agents.iter().find(|agent| agent.name == name);
         let model = agent.and_then(|agent| agent.model.as_deref()).filter(|model| !self.allows_model(model));
@@ -45,7 +47,7 @@ impl Hub {
         }
     }
 
-    /// The model to use if a client names none: that of the server, or the first one that a user's role names.
+    /// The model if a client names none: the server's, or the first one that the user's role names.
     pub(super) fn usual_model(&self) -> Answer<String> {
         let usual = self.settings().model();
         match self.user() {
@@ -57,14 +59,14 @@ impl Hub {
         }
     }
 
-    /// The name of a profile, or the absolute path of a TOML file. A relative path counts from `workspace`. Fails where
-    /// the file is in no served folder, whether it exists elsewhere or not.
+    /// Returns the name of a profile, or the absolute path of a TOML file. A relative path counts from `workspace`. If
+    /// the file is in no served folder, the error does not say whether it exists elsewhere.
     pub(super) fn profile(&self, workspace: &Path, named: String) -> Answer<String> {
         let is_name = !named.ends_with(".toml") && !named.contains('/');
         if is_name || named == self.settings().profile() {
             return Ok(named);
         }
-        // A file can say more than a role allows, e.g., that commands run unconfined.
+        // A file can grant more than a role allows, e.g., that commands run unconfined.
         if self.user().is_some_and(|user| !user.role.may(Permission::Administer)) {
             return Err(ApiError::forbidden("a profile that is a file is for those who may administer")
                 .suggest("name a profile of the list"));
@@ -73,14 +75,14 @@ impl Hub {
         Ok(found.display().to_string())
     }
 
-    /// How a session is opened again. Its journal has the profile's own name, which may be a path.
+    /// The place with which a session is opened again. Its journal has the profile's own name, which may be a path.
     pub(super) fn place_again(&self, known: &Known) -> Answer<Place> {
         check_tree(known)?;
         let profile = self.profile(&known.place.workspace, known.place.profile.clone())?;
         Ok(Place { profile, ..known.place.clone() })
     }
 
-    /// Fails if a fork of this session would be a session in no served folder: one of a job works in a work tree.
+    /// Fails if a fork of this session would work outside the served folders: a job works in a work tree.
     pub(crate) fn check_fork(&self, known: &Known) -> Answer<()> {
         check_tree(known)?;
         match known.order.is_none() || self.is_served(&known.place.workspace) {
@@ -93,7 +95,7 @@ impl Hub {
         }
     }
 
-    /// A file of the served folders, with all links followed.
+    /// The canonical path of a file in the served folders.
     fn served_file(&self, workspace: &Path, named: &str) -> Option<PathBuf> {
         let real = workspace.join(named).canonicalize().ok()?;
         (real.is_file() && self.is_served(&real)).then_some(real)
@@ -109,7 +111,7 @@ impl Hub {
     }
 }
 
-/// Fails if the session is that of a job whose work tree was removed, as that of a completed job is.
+/// Fails if the session belongs to a job whose work tree was removed, e.g., because the job is completed.
 fn check_tree(known: &Known) -> Answer<()> {
     let branch = known.order.as_ref().and_then(|order| order.branch.as_deref());
     let Some(branch) = branch.filter(|_| !known.place.workspace.exists()) else { return Ok(()) };

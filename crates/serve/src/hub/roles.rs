@@ -1,4 +1,4 @@
-//! Checks what the role of a user allows in running sessions, of the user and of others.
+//! Checks what the role of a user allows in running sessions of the user and of others.
 use super::{Hub, Known, USER_INTERVAL};
 use crate::{
     error::{Answer, ApiError},
@@ -8,10 +8,10 @@ use haft_core::Command;
 use haft_engine::Session;
 
 impl Hub {
-    /// Checks that the role of the user allows the mode of the session, which may be of another user.
+    /// Checks that the role of the user allows the mode of the session, which may belong to another user.
     pub(crate) fn check_mode(&self, session: &Session) -> Answer<()> {
         let up_to = self.user().and_then(|user| Bounds::of(&user.role).up_to);
-        // With an outbox, edits are not asked for in the mode `ask`, either.
+        // With an outbox, edits need no approval in the mode `ask`, either.
         let mode = session.policy().mode;
         let Some(up_to) = up_to.filter(|up_to| mode > *up_to) else { return Ok(()) };
         let message = format!(
@@ -22,7 +22,7 @@ impl Hub {
         Err(ApiError::forbidden(message).suggest("ask a person with a wider role, or fork the session"))
     }
 
-    /// Checks that a job which the user resumes may do no more than the user's role allows.
+    /// Checks that a job that the user resumes may do no more than the user's role allows.
     pub(crate) fn check_job(&self, known: &Known) -> Answer<()> {
         let Some(up_to) = self.user().and_then(|user| Bounds::of(&user.role).up_to) else { return Ok(()) };
         let is_own = known.owner.as_deref() == self.user_name();
@@ -36,8 +36,8 @@ impl Hub {
         }
     }
 
-    /// Narrows sessions and jobs at work whose user was removed or has another role now, until the server stops: what they do
-    /// next is judged by what the user may do.
+    /// Narrows running sessions and jobs whose user was removed or has another role, until the server stops: their next
+    /// calls are judged by the current role.
     pub(crate) async fn narrow(&self) {
         let mut version = self.users().version();
         loop {
@@ -55,7 +55,7 @@ impl Hub {
         }
     }
 
-    /// Sets the widest mode that the session's user may have now, where it is in a wider one. Returns whether it is known.
+    /// Limits the session's mode to what its user's role allows. Returns false if the session cannot be checked.
     pub(super) fn narrow_one(&self, session: &Session) -> bool {
         let Ok(known) = self.find(&session.id().0) else { return !self.home().is_open(session.id()) };
         if let Some(mode) = known.place.bounds.up_to.filter(|up_to| session.mode() > *up_to) {

@@ -1,4 +1,4 @@
-//! [`Accounts`]: whom a login lets in: a user of this server, or an owner of a fleet's jobs.
+//! [`Accounts`]: the accounts for logins: users of this server, or owners of a fleet's jobs.
 use super::{CALLBACK, LoginError};
 use crate::{
     audit::{Asked, Audit, named},
@@ -19,25 +19,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Where logged-in users are recorded.
+/// Where logins are stored.
 pub(crate) enum Accounts {
-    /// Log in to this server, until it ends.
+    /// Users log in to this server, until it ends.
     Users { users: Arc<Users>, home: PathBuf },
-    /// Log in to all servers of a fleet.
+    /// Owners log in to all servers of a fleet.
     Owners(Database),
 }
 
-/// The person who has logged in, as the identity provider says.
+/// A login according to the claims of the identity provider.
 pub(super) struct Claimed {
     pub(super) name: String,
     /// The role's name.
     pub(super) role: String,
-    /// Whether the provider vouches for the name: people cannot choose it themselves.
+    /// Whether the provider vouches for the name, so that users cannot choose it themselves.
     pub(super) is_verified: bool,
 }
 
 impl Accounts {
-    /// Logs the user in for this time, and returns a token.
+    /// Logs the user in for this duration, and returns a token.
     pub(super) async fn let_in(
         &self,
         claimed: Claimed,
@@ -65,7 +65,7 @@ impl Accounts {
         Ok(token)
     }
 
-    /// Logs that this person was not let in.
+    /// Logs a refused login.
     pub(super) async fn log_refusal(&self, name: String) -> Result<(), LoginError> {
         let audit = match self {
             Self::Users { home, .. } => Audit::new(home),
@@ -89,7 +89,7 @@ impl Accounts {
     }
 }
 
-/// The login is in the log before it is made.
+/// Writes the login to the audit log before it takes effect.
 async fn log(audit: &Audit, by: (String, String)) -> Result<(), LoginError> {
     let asked = Asked::new(Some(by), Method::GET.as_str(), CALLBACK);
     write(audit, asked.ended(StatusCode::SEE_OTHER.as_u16())).await
@@ -107,7 +107,7 @@ fn user(
 ) -> Result<User, LoginError> {
     let Claimed { name, role, is_verified } = claimed;
     let refused = |error: haft_app::Failure| LoginError::refused(error.message);
-    // A claim that people can edit must not lead to the role of another.
+    // A claim that users can edit must not give them the role of another user.
     let known = users::list(home).map_err(refused)?;
     if !is_verified && known.iter().any(|user| user.name == name && user.token_sha256.is_some()) {
         return Err(LoginError::refused(format!("`{name}` has a token on this server")));
@@ -117,10 +117,10 @@ fn user(
     Ok(User { name, role: found(roles, &role)?.clone(), token_sha256: None })
 }
 
-/// The owner that the person is, and what they may do in the fleet.
+/// The owner for this login, and its rights in the fleet.
 fn owner(claimed: Claimed, roles: &BTreeMap<String, Role>) -> Result<(Owner, LoginRights), LoginError> {
     let Claimed { name, role, .. } = claimed;
-    // The jobs of this owner are those that the server's own token gives.
+    // This owner has the jobs that are added with the server's own token.
     if name == ADMIN {
         return Err(LoginError::refused(format!("the name `{ADMIN}` is that of the fleet's own owner")));
     }

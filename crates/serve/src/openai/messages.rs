@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 /// A conversation up to a prompt.
 #[derive(Debug, Default)]
 pub(super) struct Said {
-    /// What the client wants the agent to keep to.
+    /// Instructions of the client for the agent.
     pub(super) instructions: String,
     /// Earlier messages, with their speakers.
     pub(super) before: Vec<(Speaker, Vec<Part>)>,
@@ -43,7 +43,7 @@ impl Said {
         for message in messages {
             said.add(message)?;
         }
-        // All that a person has said since the agent spoke last.
+        // The prompt is all user messages since the agent's last one.
         let place = said
             .before
             .iter()
@@ -75,7 +75,7 @@ impl Said {
             }
             ("user", _) => self.before.push((Speaker::Person, parts(&read.content)?)),
             ("assistant", _) => self.before.push((Speaker::Agent, parts(&read.content)?)),
-            // What the agent did and thought is known here.
+            // The session has the agent's calls and thoughts already.
             ("", "mcp_call" | "reasoning") => {}
             ("tool" | "function", _) | ("", "function_call" | "function_call_output") => {
                 return Err(no_tools());
@@ -103,7 +103,7 @@ impl Said {
         key(&self.instructions, self.before.iter().chain(&more))
     }
 
-    /// The whole conversation as one prompt, for a session without it.
+    /// The whole conversation as one prompt, for a session that does not have the earlier messages.
     pub(super) fn whole(&self) -> Vec<Part> {
         let mut head = String::new();
         if !self.instructions.is_empty() {
@@ -128,7 +128,8 @@ impl Said {
     }
 }
 
-/// Messages of one speaker in a row count as one: clients join and split them. So does space around them.
+/// Consecutive messages of one speaker count as one, since clients join and split them. Surrounding whitespace does not
+/// count.
 fn key<'a>(instructions: &str, said: impl Iterator<Item = &'a (Speaker, Vec<Part>)>) -> Key {
     let mut digest = Sha256::new_with_prefix(instructions.trim());
     let mut last = None;
@@ -151,13 +152,13 @@ fn key<'a>(instructions: &str, said: impl Iterator<Item = &'a (Speaker, Vec<Part
     digest.finalize().into()
 }
 
-/// Calls belong to the agent.
+/// The error for a client that sends tools.
 pub(super) fn no_tools() -> ApiError {
     ApiError::wrong("the agent calls its own tools, and none of the client's")
         .suggest("leave `tools` out; `[mcp]` in the configuration gives the agent more tools")
 }
 
-/// Content is a text, or a list of parts.
+/// Reads content, which is a text or a list of parts.
 fn parts(content: &Value) -> Answer<Vec<Part>> {
     match content {
         Value::Null => Ok(Vec::new()),

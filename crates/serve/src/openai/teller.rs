@@ -1,4 +1,5 @@
-//! [`Teller`]: turns the events of a turn into what a client of OpenAI's expects: text, thoughts, calls.
+//! [`Teller`]: converts the events of a turn to the pieces that a client of OpenAI's API expects: text, thoughts,
+//! calls.
 use haft_core::{CallId, Event, ToolCall, ToolResult};
 use haft_present::timeline::{Call, Item, Replies, Timeline};
 use serde_json::Value;
@@ -8,20 +9,20 @@ use serde_json::Value;
 pub(super) enum Told {
     /// More text of the reply.
     Text(String),
-    /// More of what is thought.
+    /// More of the model's thoughts.
     Thinking(String),
-    /// A call begins, with what it is called with.
+    /// A call begins, with these arguments.
     Began { call: CallId, name: String, arguments: Value },
-    /// It ended.
+    /// A call has ended.
     Ended { call: CallId, name: String, result: Box<ToolResult> },
 }
 
-/// Draws the items of a turn. Replies of one turn are told as one text, a blank line between them.
+/// Turns events into pieces. The replies of one turn become one text, separated by blank lines.
 pub(super) struct Teller {
     timeline: Timeline,
-    /// Some of the reply that is being written was told.
+    /// Whether a part of the current reply was sent.
     is_begun: bool,
-    /// All text that was told.
+    /// All text that was sent.
     pub(super) text: String,
 }
 
@@ -53,7 +54,7 @@ impl Teller {
             Item::Started { call, name, arguments } => vec![Told::Began { call, name, arguments }],
             Item::Call(ended) => {
                 let Call { made: ToolCall { id, name, arguments, .. }, has_started, result, .. } = *ended;
-                // A call that never began was refused or had invalid arguments: it is reported all the same.
+                // A call that never began was refused or had invalid arguments: it is reported, too.
                 let began =
                     (!has_started).then(|| Told::Began { call: id.clone(), name: name.clone(), arguments });
                 let ended = Told::Ended { call: id, name, result: Box::new(result) };

@@ -1,4 +1,4 @@
-//! [`Attended`]: the session and the turn of a request.
+//! [`Attended`]: runs the turn of a request in its session.
 use super::messages::Said;
 use crate::{
     api::{
@@ -25,11 +25,11 @@ use std::sync::Arc;
 pub(super) struct Prepared {
     session: Session,
     parts: Vec<Part>,
-    /// Held while the turn runs, where the session was there before.
+    /// Held while the turn runs, if the session existed before.
     claim: Option<Claim>,
 }
 
-/// Interrupts the turn where the client leaves before its end.
+/// Interrupts the turn if the client disconnects before its end.
 pub(super) struct Attended {
     pub(super) session: Session,
     turn: Option<Turn>,
@@ -38,14 +38,15 @@ pub(super) struct Attended {
 }
 
 impl Attended {
-    /// `channel`: who says it, and with which key.
+    /// `channel`: the client that prompts, and the key of its request.
     pub(super) fn begin(prepared: Prepared, channel: Option<Channel>, waits: bool) -> Self {
         let Prepared { session, parts, claim } = prepared;
         let turn = session.start(Command::Prompt { parts, channel });
         Self { session, turn: Some(turn), claim, waits }
     }
 
-    /// The next event. If no person is to be waited for, questions are answered with the fact that none can be asked.
+    /// The next event. Unless the request waits for answers, approvals are refused, and questions are answered with the
+    /// fact that no user can be asked.
     pub(super) async fn next(&mut self) -> Option<Event> {
         use futures::StreamExt;
         let event = self.turn.as_mut()?.next().await?;
@@ -61,7 +62,7 @@ impl Attended {
         Some(event)
     }
 
-    /// What it came to; nothing is interrupted any more. An error where the model could not be asked.
+    /// The report of the turn, which is not interrupted afterwards. Fails if the model could not be reached.
     pub(super) async fn report(&mut self) -> Answer<TurnReport> {
         let Some(turn) = self.turn.take() else { return Err(ApiError::failed("the turn is over")) };
         let report = turn.report().await;
@@ -70,15 +71,15 @@ impl Attended {
     }
 }
 
-/// `report`, or the error of a turn in which the model could not be asked or that has no end. After a turn that has
-/// done something, the error tells clients not to retry.
+/// Returns `report`, or the error of a turn in which the model could not be reached or that has no end. After a turn
+/// that has run calls, the error tells clients not to retry.
 pub(super) fn checked(session: &Session, report: TurnReport) -> Answer<TurnReport> {
     let (status, why) = match (report.outcome, report.fault) {
         (Some(Outcome::Failed), Some(ModelFault::RateLimited | ModelFault::QuotaExhausted)) => {
             (StatusCode::TOO_MANY_REQUESTS, report.error.clone())
         }
         (Some(Outcome::Failed), Some(_)) => (StatusCode::BAD_GATEWAY, report.error.clone()),
-        // The request itself is at fault.
+        // The request itself is invalid.
         (Some(Outcome::Failed), None) => (StatusCode::BAD_REQUEST, report.error.clone()),
         (None, _) => (StatusCode::BAD_GATEWAY, report.error.clone()),
         (Some(_), _) => return Ok(report),
@@ -105,7 +106,8 @@ impl Drop for Attended {
     }
 }
 
-/// Where the prompt of a request was recorded before a crash: the session, and the entry. `known`: as for [`prepare`].
+/// Finds the prompt of a repeated request that was recorded before a crash: the session, and the entry. `known`: as for
+/// [`prepare`].
 pub(super) async fn begun_before(
     context: &Context,
     key: Option<&Keyed>,
@@ -116,7 +118,7 @@ pub(super) async fn begun_before(
         if let Ok(session) = opened(context, &id.0).await
             && let Some(&from) = said_before(context, &session.entries(), key).last()
         {
-            // A turn in which the model could not be asked, or which was cut off, is begun anew if nothing was done.
+            // A turn that failed or was cut off is started again if it has run no call.
             let report = TurnReport::of(&turn_since(&session, from));
             let is_cut_off =
                 report.outcome.is_none() && context.hub.state(session.id()) == SessionState::Idle;
@@ -128,7 +130,7 @@ pub(super) async fn begun_before(
     None
 }
 
-/// The entries of the turn that began at `from`: up to its end, or up to the next prompt if it has none.
+/// The entries of the turn that began at `from`: up to its end, or up to the next prompt if it has no end.
 pub(super) fn turn_since(session: &Session, from: Seq) -> Vec<Arc<Entry>> {
     let entries = session.entries();
     let turn = entries.into_iter().skip_while(|entry| entry.seq < from);
@@ -146,7 +148,7 @@ fn has_acted(report: &TurnReport) -> bool {
     report.calls.iter().any(CallReport::has_started)
 }
 
-/// What a turn of a request that was begun before came to.
+/// The report of the turn that an earlier attempt of the request began.
 pub(super) fn report_since(session: &Session, from: Seq) -> Answer<TurnReport> {
     let report = TurnReport::of(&turn_since(session, from));
     let is_cut_off = report.outcome.is_none();
@@ -158,8 +160,8 @@ pub(super) fn report_since(session: &Session, from: Seq) -> Answer<TurnReport> {
     })
 }
 
-/// The session of a conversation, and the new prompt. `known`: where it was held, up to which entry. What is made for a
-/// request with a `key` has the ID that belongs to it.
+/// The session of a conversation, and the new prompt. `known`: the session of the conversation, and its last entry
+/// there. A session or fork that is made for a request with a `key` gets the key's ID.
 pub(super) async fn prepare(
     context: &Context,
     model: &str,
@@ -184,21 +186,21 @@ pub(super) async fn prepare(
         None => hub.create(id, place, &agent).await?,
     };
     let parts = said.whole();
-    // Lists show the beginning of the first prompt, which here is what came before.
+    // Lists show the beginning of the first prompt, which here would be the earlier messages.
     if parts != said.prompt {
         let _it_has_a_title = hub.home().rename(&session.id().0, &title(&text_of(&said.prompt)));
     }
     Ok(Prepared { session, parts, claim: None })
 }
 
-/// The beginning of the first line, as a name may be.
+/// The beginning of the first line with text, short enough for a name.
 fn title(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     line.chars().filter(|sign| !sign.is_control()).take(60).collect()
 }
 
-/// A conversation that went on elsewhere since, or in which another request is at work, is forked where this client left it;
-/// also for a request with a key, which is found by the ID of the fork after a crash.
+/// Continues a session. The session is forked at the end of the client's conversation if it has gone on since, or if
+/// another request is running in it; also for a request with a key, which finds the fork by its ID after a crash.
 async fn going_on(
     context: &Context,
     id: &SessionId,
@@ -231,7 +233,7 @@ async fn going_on(
     Ok(Prepared { session, parts, claim })
 }
 
-/// Whether a prompt or an undo follows the turn that ended at `end`.
+/// Whether a prompt, a call or an undo follows the turn that ended at `end`.
 fn has_gone_on(entries: &[Arc<Entry>], end: Seq) -> bool {
     let is_new = |entry: &Arc<Entry>| {
         let said =
@@ -255,7 +257,7 @@ pub(super) fn end_of(entries: &[Arc<Entry>], from: Seq) -> Option<Seq> {
         .map(|entry| entry.seq)
 }
 
-/// An agent by its name, or a model by `PROVIDER/MODEL`.
+/// Resolves the requested model: the name of an agent, or `PROVIDER/MODEL`.
 async fn chosen(context: &Context, name: &str) -> Answer<(String, Option<String>)> {
     let hub = &context.hub;
     let engine = hub.engines().get(&hub.place(None, None, None)?).await?;

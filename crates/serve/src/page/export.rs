@@ -1,7 +1,8 @@
-//! [`export_html`]: a session as one HTML file that holds its timeline and the page that shows it, and fetches nothing.
+//! [`export_html`]: exports a session as one HTML file that holds its timeline and the page that shows it, and loads
+//! nothing.
 //!
-//! Its script makes text of whatever people, models and tools said. A policy in its head forbids anything that would
-//! escape this: no script and no style but those with the given hashes, no address, no markup from a script.
+//! Its script inserts all content of users, models and tools as text. As a second barrier, a content security policy in
+//! its head allows only scripts and styles with the given hashes, no address, and no markup from a script.
 use crate::{
     api::watch::{FileLines, files},
     kept::KeptSession,
@@ -21,7 +22,7 @@ use std::{fmt::Write, path::Path, sync::Arc};
 
 const STYLE: &str = include_str!("style.css");
 
-/// The modules of the script, each after those that it uses.
+/// The modules of the script, each after the modules that it uses.
 const MODULES: [(&str, &str); 7] = [
     ("dom", include_str!("dom.js")),
     ("diff", include_str!("diff.js")),
@@ -32,13 +33,13 @@ const MODULES: [(&str, &str); 7] = [
     ("export", include_str!("export.js")),
 ];
 
-/// Maximum length of a title that is made of the first prompt, in characters.
+/// Maximum length of a title from the first prompt, in characters.
 const MAX_TITLE_LENGTH: usize = 80;
 
-/// Maximum lines of an entry's diffs; the rest is left out.
+/// Maximum lines of an entry's diffs; further lines are left out.
 const MAX_DIFF_LINES: usize = 2_000;
 
-/// The whole journal of the session `id` as one HTML file, what was undone included.
+/// The whole journal of the session `id` as one HTML file, including what was undone.
 ///
 /// # Errors
 ///
@@ -52,19 +53,19 @@ pub fn export_html(app: &App, id: &str) -> Result<String, Failure> {
     Ok(SessionExport { session: &session, name: home.name(&id), price }.html())
 }
 
-/// A session can be read even if the configuration cannot.
+/// The price of a model, if the configuration can be read; the export works without it.
 fn price(app: &App, workspace: &Path, model: &str) -> Option<Price> {
     let config = app.config(workspace, &Settings::default()).ok()?;
     model::card_of(&config, model).price
 }
 
-/// A session to write as a file.
+/// A session to export.
 struct SessionExport<'a> {
-    /// All that was recorded, and the contents that are still kept.
+    /// The entries, and the contents that are still stored.
     session: &'a dyn Recorded,
-    /// What people call the session; else its first prompt stands there.
+    /// The session's name; without one, the title is the first prompt.
     name: Option<String>,
-    /// What the model costs.
+    /// The price of the model's tokens.
     price: Option<Price>,
 }
 
@@ -93,7 +94,7 @@ impl SessionExport<'_> {
         )
     }
 
-    /// What the script shows, as JSON without a character that HTML reads as markup.
+    /// The timeline as JSON without characters that HTML reads as markup.
     fn timeline(&self, entries: &[Arc<Entry>]) -> String {
         let changed = entries.iter().filter_map(|entry| match &entry.fact {
             Fact::Staged { changes, .. } | Fact::SubagentChanged { changes, .. } => {
@@ -126,7 +127,7 @@ impl SessionExport<'_> {
             .replace('&', "\\u0026")
     }
 
-    /// Tokens of each reply, with what it cost if the price is known.
+    /// Tokens of each reply, with its cost if the price is known.
     fn rounds(&self, entries: &[Arc<Entry>]) -> Vec<Value> {
         let mut models = TurnModels::default();
         let round = |entry: &Arc<Entry>| {
@@ -141,7 +142,7 @@ impl SessionExport<'_> {
     }
 }
 
-/// The facts at the head of the page.
+/// The properties at the head of the page.
 fn about(entries: &[Arc<Entry>]) -> Value {
     let opened = SessionOpened::of(entries);
     let times = || entries.iter().map(|entry| entry.at);
@@ -161,7 +162,7 @@ fn clip(files: &mut [FileLines]) {
     files.iter_mut().for_each(|file| left = file.clip(left));
 }
 
-/// All modules as one script: each is a function that gives what it exports.
+/// All modules as one script: each becomes a function that returns its exports.
 fn script() -> String {
     MODULES.iter().fold(String::new(), |mut script, (name, source)| {
         let mut exports = Vec::new();
@@ -174,7 +175,7 @@ fn script() -> String {
     })
 }
 
-/// A line of a module, as it is written into the function of the module.
+/// A line of a module, as it is written into the module's function.
 fn inlined<'a>(line: &'a str, exports: &mut Vec<&'a str>) -> String {
     if let Some((names, from)) = line.strip_prefix("import ").and_then(|rest| rest.split_once(" from './")) {
         return format!("const {names} = {}_js", from.trim_end_matches(".js'"));
@@ -185,7 +186,7 @@ fn inlined<'a>(line: &'a str, exports: &mut Vec<&'a str>) -> String {
     exported.to_owned()
 }
 
-/// The hash as a source in a content security policy.
+/// The hash of `text` as a source in a content security policy.
 fn hash(text: &str) -> String {
     format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)))
 }

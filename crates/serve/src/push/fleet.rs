@@ -1,6 +1,6 @@
-//! [`FleetPush`]: tells the owners of a fleet's jobs, on their devices, that a call waits or that a job has ended.
+//! [`FleetPush`]: notifies the owners of a fleet's jobs on their devices that a call waits or that a job has ended.
 //!
-//! Pending notifications are in the database, and each server of the fleet takes some of them.
+//! Pending notifications are in the database; the servers of the fleet share them.
 use super::{
     AFTER, MAX_DEVICES, MAX_RETRY_DELAY, RETRY_DELAYS,
     devices::{AddError, PushSubscription, When, Wishes},
@@ -18,14 +18,14 @@ use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::OnceCell, task::spawn_blocking, time::sleep};
 
-/// How often a server looks whether there is something to tell.
+/// How often a server looks for pending notifications.
 const INTERVAL: Duration = Duration::from_secs(2);
 
 /// Notifies the devices of a fleet.
 pub(crate) struct FleetPush {
     database: Database,
     settings: PushFile,
-    /// The server's own: a device that was added with it is notified by servers that have it.
+    /// The server's own token: a device that was added with it is notified only by servers with the same token.
     token: String,
     fleet_key: Option<FleetKey>,
     key: OnceCell<VapidKey>,
@@ -35,19 +35,19 @@ pub(crate) struct FleetPush {
 /// Why a server notifies no devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hindrance {
-    /// The configuration says so.
+    /// The configuration turns notifications off.
     Off,
     /// The server cannot decrypt the fleet's key for push services.
     NoKey,
 }
 
-/// What becomes of a notice.
+/// The next step for a notification.
 enum Next {
-    /// The device was told, or there is nothing to tell.
+    /// Remove the notification: the device was notified, or there is nothing to notify of.
     Remove,
-    /// It is looked at again after this long. `is_try`: the push service did not take it.
+    /// Check again after this time. `is_try`: the push service did not accept the message.
     Later { time: Duration, is_try: bool },
-    /// The device has unsubscribed.
+    /// Remove the device, which has unsubscribed.
     Forget,
 }
 
@@ -70,7 +70,7 @@ impl FleetPush {
         }
     }
 
-    /// The public key that browsers subscribe with.
+    /// The public key with which browsers subscribe.
     pub(crate) async fn public_key(&self) -> Result<String, FleetError> {
         self.key().await.map(VapidKey::public)
     }
@@ -89,12 +89,12 @@ impl FleetPush {
             .await
     }
 
-    /// The devices of an owner, each with when it was added, in milliseconds since 1970-01-01 UTC.
+    /// The devices of an owner, each with the time it was added, in milliseconds since 1970-01-01 UTC.
     pub(crate) async fn devices(&self, owner: &Owner) -> Result<Vec<(PushDevice, i64)>, FleetError> {
         haft_fleet::push_devices(&self.database, owner, &self.token).await
     }
 
-    /// Adds a device of an owner, or changes what it is told. `token`: the one of the request.
+    /// Adds a device of an owner, or changes its notification settings. `token`: the token of the request.
     pub(crate) async fn add(
         &self,
         owner: &Owner,
@@ -115,7 +115,7 @@ impl FleetPush {
         haft_fleet::add_push_device(&self.database, owner, token, &device).await.map(Ok)
     }
 
-    /// Notifies the device `id` no more, if it is the owner's.
+    /// Removes the device `id`, if it belongs to the owner.
     pub(crate) async fn remove(&self, owner: &Owner, id: &str) -> Result<(), FleetError> {
         haft_fleet::remove_push_device(&self.database, id, Some(owner)).await
     }
@@ -132,7 +132,7 @@ impl FleetPush {
                 Ok(taken) if !taken.is_empty() => {
                     join_all(taken.iter().map(|notice| self.deliver(notice))).await;
                 }
-                // While PostgreSQL is away, `/readyz` says so.
+                // While PostgreSQL cannot be reached, `/readyz` reports it.
                 Ok(_) | Err(_) => sleep(INTERVAL).await,
             }
         }
@@ -155,7 +155,8 @@ impl FleetPush {
         }
     }
 
-    /// Tells the device, unless it was answered meanwhile. `delay`: before it is tried again, if it is.
+    /// Notifies the device, unless the question was answered meanwhile. `delay`: the time before the next attempt;
+    /// `None` after the last one.
     async fn next(&self, taken: &PushNotice, delay: Option<Duration>) -> Result<Next, String> {
         let read = |error: serde_json::Error| format!("the device cannot be read: {error}");
         let subscription: PushSubscription =
@@ -184,7 +185,7 @@ impl FleetPush {
         }
     }
 
-    /// What there is to tell at the moment.
+    /// The current notice; `None` if there is nothing to notify of.
     async fn notice(&self, taken: &PushNotice) -> Result<Option<Notice>, String> {
         let failed = |error: FleetError| error.to_string();
         let job = haft_fleet::job(&self.database, &taken.job.0, None).await.map_err(failed)?;
@@ -194,7 +195,7 @@ impl FleetPush {
             let status = match job.status.as_str() {
                 "completed" => JobStatus::Completed,
                 "failed" | "dead" => JobStatus::Failed,
-                // A person has taken it up again.
+                // The job was resumed.
                 _ => return Ok(None),
             };
             return Ok(Notice::of_job(
@@ -215,7 +216,7 @@ impl FleetPush {
     }
 }
 
-/// The entry that asks for this call, if it still waits.
+/// The entry that asks about this call, if the call still waits.
 fn asking(entries: &[Arc<Entry>], call: &CallId) -> Vec<Arc<Entry>> {
     pending(entries).into_iter().filter(|(waits, _)| waits == call).map(|(_, entry)| entry).collect()
 }

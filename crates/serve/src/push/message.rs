@@ -1,4 +1,4 @@
-//! [`encrypt`]: a message that only one browser can read (RFC 8291, the content coding `aes128gcm` of RFC 8188).
+//! [`encrypt`]: encrypts a message for one browser (RFC 8291, content coding `aes128gcm` of RFC 8188).
 use ring::{
     aead::{AES_128_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
     agreement::{ECDH_P256, EphemeralPrivateKey, UnparsedPublicKey, agree_ephemeral},
@@ -7,17 +7,17 @@ use ring::{
     rand::{SecureRandom, SystemRandom},
 };
 
-/// Bytes of an encrypted message that every push service takes (RFC 8030, section 7.2).
+/// Maximum bytes of an encrypted message that every push service accepts (RFC 8030, section 7.2).
 const MAX_BYTES: usize = 4096;
 /// Bytes of an uncompressed point of P-256.
 pub(super) const POINT_BYTES: usize = 65;
 /// Bytes of a salt.
 const SALT_BYTES: usize = 16;
-/// Bytes before the encrypted record: the salt, the record's size, and our public key with its length.
+/// Bytes before the encrypted record: the salt, the record's size, and the server's public key with its length.
 const HEADER_BYTES: usize = SALT_BYTES + 4 + 1 + POINT_BYTES;
-/// Bytes of a content that fits, beside the header, the byte that ends the record, and the tag of AES-GCM.
+/// Maximum bytes of content: a message without the header, the delimiter of the record, and the tag of AES-GCM.
 pub(super) const MAX_CONTENT_BYTES: usize = MAX_BYTES - HEADER_BYTES - 1 - 16;
-/// Ends the last record (RFC 8188, section 2).
+/// Delimiter of the last record (RFC 8188, section 2).
 const LAST_RECORD: u8 = 2;
 
 /// The keys of a subscription.
@@ -25,11 +25,11 @@ const LAST_RECORD: u8 = 2;
 pub(super) struct DeviceKeys {
     /// Public key of the browser, an uncompressed point.
     pub(super) public: Vec<u8>,
-    /// What the browser and this server alone know.
+    /// Authentication secret, which only the browser and this server know.
     pub(super) secret: Vec<u8>,
 }
 
-/// Encrypts `content`, which has at most [`MAX_CONTENT_BYTES`]. Fails where the browser's key is not a point of P-256.
+/// Encrypts `content`, at most [`MAX_CONTENT_BYTES`]. Fails if the browser's key is not a point of P-256.
 pub(super) fn encrypt(content: &[u8], device: &DeviceKeys) -> Result<Vec<u8>, Unspecified> {
     let random = SystemRandom::new();
     let mut salt = [0; SALT_BYTES];
@@ -40,7 +40,7 @@ pub(super) fn encrypt(content: &[u8], device: &DeviceKeys) -> Result<Vec<u8>, Un
     agree_ephemeral(own, &peer, |shared| sealed(content, device, own_public.as_ref(), shared, salt))?
 }
 
-/// The message with what is random in it. `shared` is the secret of both key pairs.
+/// Encrypts the message with the given random values. `shared` is the shared secret of both key pairs.
 fn sealed(
     content: &[u8],
     device: &DeviceKeys,
@@ -91,7 +91,7 @@ mod tests {
         }
     }
 
-    /// RFC 8291, appendix A.
+    /// Example of RFC 8291, appendix A.
     // H-97
     #[test]
     fn a_message_is_that_of_the_rfc() {

@@ -1,4 +1,4 @@
-//! [`Notice`]: what a device is told, in few words.
+//! [`Notice`]: the short text of a notification.
 use super::message::MAX_CONTENT_BYTES;
 use crate::api::watch::pending;
 use haft_core::{CallId, Entry, Fact, JobStatus, JobSummary, Outcome, Part, SessionId, changed};
@@ -7,15 +7,16 @@ use haft_present::{file_diff::FileDiff, proposal::Proposal, safe};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Characters of a title.
+/// Maximum length of a title, in characters.
 const MAX_TITLE_CHARS: usize = 100;
-/// Characters of a text.
+/// Maximum length of a text, in characters.
 const MAX_TEXT_CHARS: usize = 600;
-/// A longer proposal cannot be allowed from a notification, which would not show all of it.
+/// Maximum length of a proposal that can be allowed from a notification, in characters: the notification would not show
+/// all of a longer one.
 const MAX_ALLOWED_CHARS: usize = 300;
 const MAX_ALLOWED_LINES: usize = 8;
 
-/// What a device is told.
+/// The content of a notification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Notice {
     pub(super) kind: NoticeKind,
@@ -28,7 +29,7 @@ pub(super) struct Notice {
     actions: Vec<Action>,
 }
 
-/// What it is about.
+/// What a notification is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum NoticeKind {
@@ -42,7 +43,7 @@ pub(super) enum NoticeKind {
     Job,
 }
 
-/// What a person can do from the notification.
+/// The buttons of a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Action {
@@ -51,14 +52,14 @@ pub(super) enum Action {
 }
 
 impl NoticeKind {
-    /// Whether it waits for a person.
+    /// Whether the notification waits for an answer.
     pub(super) fn is_question(self) -> bool {
         matches!(self, Self::Approval | Self::Question)
     }
 }
 
 impl Notice {
-    /// The notice of a call that waits; `None` if it waits no longer.
+    /// The notice of a waiting call; `None` if the call does not wait.
     pub(super) fn of_call(
         recorded: &dyn Recorded,
         session: SessionId,
@@ -92,7 +93,7 @@ impl Notice {
         }
     }
 
-    /// The notice of a job that has ended; `None` if it has not, or if a person cancelled it.
+    /// The notice of a job that has ended; `None` if it has not, or if a user cancelled it.
     pub(super) fn of_job(session: SessionId, title: &str, status: JobStatus, progress: &str) -> Option<Self> {
         let is_told = matches!(status, JobStatus::Completed | JobStatus::Failed);
         let text = format!("Job {status}: {}", safe::visible(progress));
@@ -104,7 +105,7 @@ impl Notice {
         Self { kind, session, call: None, title, text, actions: Vec::new() }
     }
 
-    /// The notice as the page's worker reads it, with what the user may do. It fits into one message.
+    /// The notice as JSON for the page's worker, with the actions that the user may use. It fits into one message.
     pub(super) fn content(mut self, may_approve: bool) -> Vec<u8> {
         self.actions.retain(|_| may_approve);
         loop {
@@ -117,7 +118,7 @@ impl Notice {
     }
 }
 
-/// What a call would do: nothing of it is left out.
+/// What a call would do, in full.
 fn proposed(recorded: &dyn Recorded, fact: &Fact) -> Option<String> {
     let proposal = Proposal::of(recorded, fact)?;
     let changes = changed::squash(changed::changes_in(fact));

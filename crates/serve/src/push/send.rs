@@ -1,4 +1,4 @@
-//! [`Sender`]: hands messages to push services (RFC 8030).
+//! [`Sender`]: sends messages to push services (RFC 8030).
 use super::{devices::PushSubscription, message::encrypt, notice::Notice, vapid::VapidKey};
 use haft_app::{config::serve::PushFile, users::hash_of};
 use haft_core::SessionId;
@@ -15,12 +15,12 @@ use std::{
     time::Duration,
 };
 
-/// How long a push service may take to answer.
+/// Timeout for the push service's response.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a push service keeps a message for a device that is not reached, in seconds.
+/// How long a push service keeps a message for a device that is offline, in seconds.
 const LIFETIME: &str = "86400";
 
-/// Makes clients on first use.
+/// Creates HTTP clients on first use.
 pub(super) struct Sender {
     allow_private: bool,
     secure: OnceLock<Option<Client>>,
@@ -32,15 +32,15 @@ pub(super) struct Sender {
 pub(super) struct Letter {
     pub(super) endpoint: Url,
     pub(super) authorization: String,
-    /// A message that is kept there for the same device and topic is replaced by this one.
+    /// The topic: this message replaces one with the same topic that the push service still keeps for the device.
     pub(super) topic: String,
-    /// The device is to be woken up for it.
+    /// Whether the device is woken up for the message.
     pub(super) is_urgent: bool,
     pub(super) body: Vec<u8>,
 }
 
 impl Letter {
-    /// What `subscription` is told of `session`, signed with `key`.
+    /// The message about `session` for `subscription`, signed with `key`.
     pub(super) fn new(
         subscription: &PushSubscription,
         session: &SessionId,
@@ -65,13 +65,13 @@ impl Letter {
     }
 }
 
-/// What became of a message.
+/// The result of sending a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Sent {
     Delivered,
-    /// The subscription holds no more.
+    /// The subscription has expired.
     Gone,
-    /// It can be tried again, after this long if the service says so.
+    /// The message can be sent again, after this time if the service says so.
     Later {
         why: String,
         after: Option<Duration>,
@@ -112,7 +112,7 @@ impl Sender {
         }
     }
 
-    /// A proxy would look up names itself.
+    /// Uses no proxy, which would resolve names itself.
     fn client(&self, reach: Reach) -> Option<Client> {
         let builder = reach.builder().no_proxy().timeout(TIMEOUT);
         let builder = if self.allow_private { builder } else { builder.dns_resolver(Arc::new(PublicNames)) };
@@ -120,7 +120,7 @@ impl Sender {
     }
 }
 
-/// What became of a message that no push service answered.
+/// The result for a message that got no response.
 fn failed(error: &reqwest::Error) -> Sent {
     let last = successors(Some(error as &dyn Error), |&cause| cause.source()).last();
     let why =

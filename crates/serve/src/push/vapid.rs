@@ -1,4 +1,4 @@
-//! [`VapidKey`]: the key pair by which push services know this server (RFC 8292), in Haft's home.
+//! [`VapidKey`]: the key pair that identifies this server to push services (RFC 8292), in Haft's home.
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use haft_app::untrusted_file;
 use haft_process::own_folder;
@@ -16,14 +16,14 @@ use std::{
 
 /// The file in Haft's home: the key pair as PKCS #8, in base64url.
 const FILE: &str = "serve-push-key";
-/// How long a message can be delivered with one token; at most a day.
+/// Lifetime of a token; RFC 8292 allows up to a day.
 const TOKEN_LIFETIME: SignedDuration = SignedDuration::from_hours(12);
 
 /// A key pair of P-256.
 pub(super) struct VapidKey(EcdsaKeyPair);
 
 impl VapidKey {
-    /// The one in `home`, which is made if it is missing. Fails where the file cannot be read or written, and where it holds
+    /// The key pair in `home`, which is created if it is missing. Fails if the file cannot be read or written, or holds
     /// no key pair.
     pub(super) fn of(home: &Path) -> io::Result<Self> {
         let path = home.join(FILE);
@@ -41,13 +41,13 @@ impl VapidKey {
         pair.map(Self).map_err(io::Error::other)
     }
 
-    /// A new key pair, as [`Self::parse`] reads it.
+    /// Generates a key pair in the form that [`Self::parse`] reads.
     pub(super) fn generate() -> io::Result<String> {
         let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
         made.map(|made| URL_SAFE_NO_PAD.encode(made)).map_err(|_| no_random())
     }
 
-    /// The public key, as browsers take it for a subscription.
+    /// The public key in the form that browsers need for a subscription.
     pub(super) fn public(&self) -> String {
         URL_SAFE_NO_PAD.encode(self.0.public_key())
     }
@@ -73,13 +73,13 @@ impl VapidKey {
     }
 }
 
-/// The one way in which making keys and signatures fails.
+/// The only error of generating keys and signatures.
 fn no_random() -> io::Error {
     io::Error::other("the system gives no random numbers")
 }
 
-/// It appears whole, and readable only for the user. If two servers start at the same time, both use the key of the
-/// first.
+/// Creates the file atomically, readable only by the user. If two servers start at the same time, both use the key of
+/// the first.
 fn make(home: &Path, path: &Path) -> io::Result<String> {
     let text = VapidKey::generate()?;
     own_folder(home)?;

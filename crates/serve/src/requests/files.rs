@@ -1,5 +1,5 @@
-//! [`Files`]: keys of requests in a folder, a file each, locked while its request runs, against this server and others
-//! of the same home.
+//! [`Files`]: stores the keys of requests in a folder, one file each. The file is locked while its request runs,
+//! against this server and others with the same home.
 use super::{Found, KEY_LIFETIME, Keeper};
 use crate::{
     api::body::blocking,
@@ -23,9 +23,9 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-/// How soon it is noticed that the first request of a key is answered.
+/// How often to check whether the first request of a key has its response.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// How often files are removed that are too old.
+/// How often expired files are removed.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 /// All keys.
@@ -34,28 +34,29 @@ pub(super) struct Files {
     swept: Mutex<Option<Instant>>,
 }
 
-/// A key that is this request's alone until it is dropped. Its file has a line for what was begun, perhaps one for the
-/// position in a journal behind which that shows, and one for the answer: a line that a crash cut off counts for nothing.
+/// A key that is locked for this request until it is dropped. Its file has a line for the request that began,
+/// optionally one for the position in a journal after which its entries come, and one for the response. A line that a
+/// crash cut off is ignored.
 pub(super) struct Taken {
     file: Arc<File>,
     begun: Option<Kept>,
     position: Mutex<Option<Position>>,
-    /// Whether this attempt has kept the position.
+    /// Whether this attempt has stored the position.
     has_begun: AtomicBool,
     answer: Option<Answered>,
 }
 
-/// Where the journal of a session ended before the request did anything in it.
+/// The end of a session's journal before the request changed anything in it.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Position {
     next: Seq,
 }
 
-/// A request that was begun.
+/// A request that has begun.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Kept {
     request: String,
-    /// The session that the request makes.
+    /// The ID of the session that the request creates.
     session: SessionId,
 }
 
@@ -78,7 +79,7 @@ impl Files {
         Self { folder, swept: Mutex::default() }
     }
 
-    /// What is known of the key of this name, once no other request has it.
+    /// The state of the key with this name. Waits until no other request has locked it.
     pub(super) async fn find(&self, name: &str, request: String) -> Answer<Found> {
         let path = self.folder.join(name);
         self.sweep();
@@ -113,7 +114,7 @@ impl Files {
     }
 }
 
-/// Takes the key; `None` if another request has it.
+/// Locks the key; `None` if another request has locked it.
 fn take(path: &Path) -> io::Result<Option<Taken>> {
     own_folder(path.parent().unwrap_or(path))?;
     let mut file =
@@ -124,7 +125,7 @@ fn take(path: &Path) -> io::Result<Option<Taken>> {
         Err(TryLockError::Error(error)) => return Err(error),
     }
     let about = file.metadata()?;
-    // It was removed between opening and locking.
+    // The file was removed between opening and locking.
     if about.nlink() == 0 {
         return Ok(None);
     }
@@ -159,7 +160,7 @@ fn remove_old(folder: &Path) {
 }
 
 impl Taken {
-    /// Keeps what is to be done before it is. Gives the ID of what is made.
+    /// Stores the request before it is executed. Returns the ID of what it creates.
     async fn begin(&mut self, request: String) -> Answer<SessionId> {
         let begun = Kept { request, session: new_session_id() };
         self.write(String::new(), &begun).await?;
@@ -168,7 +169,7 @@ impl Taken {
         Ok(session)
     }
 
-    /// The position that an attempt kept last.
+    /// The position that an attempt stored last.
     pub(super) fn position(&self) -> Option<Seq> {
         self.position.lock().map(|position| position.next)
     }
@@ -181,7 +182,7 @@ impl Taken {
         Ok(())
     }
 
-    /// Forgets the position if this attempt has kept it: the attempt is over, and did not do what was asked for.
+    /// Removes the position if this attempt has stored it: the attempt has ended without success.
     pub(super) async fn forget_position(&self) -> Answer<()> {
         if !self.has_begun.load(Relaxed) {
             return Ok(());
@@ -196,13 +197,13 @@ impl Taken {
         self.write(self.lines(), &Answered { status, kind, body }).await
     }
 
-    /// The lines of the file before the answer.
+    /// The lines of the file before the response.
     fn lines(&self) -> String {
         let begun = self.begun.as_ref().map(line).unwrap_or_default();
         begun + &self.position.lock().as_ref().map(line).unwrap_or_default()
     }
 
-    /// Writes a line after those that stay.
+    /// Writes a line after the lines in `before`, and cuts off the rest.
     async fn write(&self, before: String, what: &impl Serialize) -> Answer<()> {
         let (file, line, length) = (self.file.clone(), line(what), before.len() as u64);
         let write = move || {

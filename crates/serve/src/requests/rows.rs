@@ -1,11 +1,11 @@
-//! [`Row`]: keys of requests in the database of a fleet. A request may reach two servers at the same time: both run it,
-//! since running it a second time does nothing, and return the answer that was stored first.
+//! [`Row`]: stores the keys of requests in the database of a fleet. If a request reaches two servers at the same time,
+//! both execute it, since a second execution changes nothing, and both return the response that was stored first.
 use super::{Found, KEY_LIFETIME, Keeper};
 use crate::error::Answer;
 use haft_engine::new_session_id;
 use haft_fleet::{Database, RequestAnswer, answer_request, begin_request};
 
-/// A key that was kept.
+/// A stored key.
 pub(super) struct Row {
     database: Database,
     name: String,

@@ -1,8 +1,8 @@
-//! [`Caches`]: folders of build tools that commands find as they are and may write to.
+//! [`Caches`]: cache folders of build tools that commands see unchanged and may write to.
 //!
-//! What they write is in the folder of the views, and goes with it: the person's own cache stays as it is, whatever a
-//! command puts there. Of commands that run at the same time, one writes what later commands find; an overlay has one
-//! writer.
+//! Their changes are stored in the folder of the views and removed with it, so that the user's own cache stays
+//! unchanged. If commands run at the same time, later commands see the changes of only one of them, because an overlay
+//! has one writer.
 use super::folder::{OverlayFolder, Views};
 use haft_core::CacheMount;
 use std::{
@@ -16,7 +16,7 @@ use std::{
 
 #[derive(Default)]
 pub(super) struct Caches {
-    /// Whether a view has what is kept.
+    /// Whether a view uses the kept changes.
     taken: Arc<AtomicBool>,
 }
 

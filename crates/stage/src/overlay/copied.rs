@@ -1,5 +1,5 @@
-//! A view without an overlay: a copy of the workspace in the place of the folder for what is changed. Afterwards, only what
-//! was changed is left in it, so that it is read like that of an overlay.
+//! [`Copied`]: a view without an overlay: a copy of the workspace in the upper folder. After the command, unchanged
+//! files are removed from it, so that it can be read like the upper folder of an overlay.
 use super::{
     difference::{Weight, renamed_hidden},
     upper::look,
@@ -15,16 +15,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where files share their blocks with what they are copied from, only their number counts.
+/// Maximum weight of a workspace that is copied. If copies share blocks with the originals (reflinks), only the number
+/// of files counts.
 const MAX_COPIED: Weight = Weight { entries: 20_000, bytes: 64 << 20 };
 
-/// What was copied, by path.
+/// The copied files, by path.
 #[derive(Default)]
 pub(super) struct Copied {
     marks: HashMap<PathBuf, Mark>,
     /// Names by folder.
     names: HashMap<PathBuf, Vec<OsString>>,
-    /// Empty files in the place of hidden ones, by their numbers, and where those lie.
+    /// Empty files in place of hidden ones, by their inode numbers, with the paths of the hidden files.
     hidden: HashMap<u64, PathBuf>,
     weight: Weight,
 }
@@ -51,8 +52,8 @@ struct Copying<'a> {
 }
 
 impl Copied {
-    /// Fills `to`, which is empty. Leaves out what this user may not read, and pipes, sockets and devices. Files in or
-    /// below `hidden` are copied without content.
+    /// Copies the workspace to the empty folder `to`. Skips files that this user may not read, and pipes, sockets and
+    /// devices. Files in or below `hidden` are copied without content.
     pub(super) fn of(workspace: &Path, to: &Path, hidden: &[PathBuf]) -> io::Result<Self> {
         let mut copied = Self::default();
         let from = Copying { workspace, to, hidden };
@@ -67,7 +68,7 @@ impl Copied {
             match self.entry(from, &child) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
-                // Another process has removed it since.
+                // Another process has removed the file since.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error),
             }
@@ -122,20 +123,20 @@ impl Copied {
         Ok(())
     }
 
-    /// Leaves in `folder` what was changed, and a pipe for each name that is gone.
+    /// Removes unchanged files from `folder`, and creates a pipe for each removed name.
     pub(super) fn prune(&self, folder: &Path) -> io::Result<()> {
         self.prune_below(folder, Path::new(""))
     }
 
     fn prune_below(&self, root: &Path, path: &Path) -> io::Result<()> {
         let here = root.join(path);
-        // A command may have made it unreadable.
+        // A command may have made the folder unreadable.
         let mode = fs::symlink_metadata(&here)?.permissions().mode();
         fs::set_permissions(&here, fs::Permissions::from_mode(mode | 0o700))?;
         for name in ["user.overlay.opaque", "user.overlay.redirect"] {
             let _was_never_set = lremovexattr(&here, name);
         }
-        // Before what is as it was goes as well.
+        // Marked before the unchanged files are removed, too.
         for name in self.names.get(path).into_iter().flatten() {
             let child = root.join(path).join(name);
             if look(&child)?.is_none() {

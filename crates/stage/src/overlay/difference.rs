@@ -1,4 +1,4 @@
-//! What differs between a workspace and what a command sees of it.
+//! [`Difference`]: the differences between a workspace and the view of a command.
 mod bulk;
 
 pub(super) use bulk::{Listing, Moves, Weight};
@@ -26,15 +26,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a command changed.
+/// The changes of a command.
 pub(super) struct Difference<'a> {
     pub(super) changes: Vec<Change>,
-    /// What other programs changed as well, since the command began.
+    /// Files that other programs changed as well since the command began.
     pub(super) others: Vec<PathBuf>,
-    /// Where the contents lie that the changes name.
+    /// The paths of the contents that the changes name.
     pub(super) contents: Vec<(PathBuf, FileState)>,
     named: HashSet<Hash>,
-    /// Files that are moved as they are, and not kept for an undo: see [`MAX_IGNORED`].
+    /// Files that are moved without a record for an undo: see [`MAX_IGNORED`].
     pub(super) bulk: Bulk,
     pub(super) moves: Moves,
     root: PathBuf,
@@ -45,18 +45,19 @@ pub(super) struct Difference<'a> {
     /// Length of the files that were compared, in bytes.
     compared: u64,
     ignored: Option<Ignored>,
-    /// What git ignores, put off until it is known how much that is.
+    /// Ignored paths, put off until their total size is known.
     put_off: Vec<PutOff>,
 }
 
-/// Files that were changed or removed where they are, each with its weight, and all others.
+/// Files that were changed or removed at their path, each with its weight, and all others.
 type Weighed = (Vec<(Weight, PutOff)>, Vec<PutOff>);
 
-/// What git ignores is kept for an undo up to this; more of it is what a build leaves, and a build makes it again.
+/// Maximum weight of ignored files that are recorded for an undo. Larger changes are the output of a build, which can
+/// be built again.
 const MAX_IGNORED: Weight = Weight { entries: 500, bytes: 8 << 20 };
 
-/// More than this of other files is not recorded. A command can make a file of any length in a moment, and hashing takes a
-/// second for each gigabyte.
+/// Maximum weight of other files that are recorded. A command can create a file of any length in a moment, and hashing
+/// takes one second per gigabyte.
 const MAX_RECORDED: Weight = Weight { entries: 200_000, bytes: 8 << 30 };
 
 impl<'a> Difference<'a> {
@@ -97,7 +98,7 @@ impl<'a> Difference<'a> {
         }
     }
 
-    /// Compares or lists what was put off.
+    /// Compares or lists the put-off paths.
     fn rest(&mut self, upper: &Path) -> io::Result<()> {
         self.ignored = None;
         let put_off = std::mem::take(&mut self.put_off);
@@ -127,8 +128,8 @@ impl<'a> Difference<'a> {
         kept.into_iter().try_for_each(|(path, seen, found)| self.compare(&path, seen, found))
     }
 
-    /// Splits what was put off into files that were changed or removed where they are, the smallest first, and all others.
-    /// These are kept together or not at all: the contents of one may come from another by a new name.
+    /// Splits the put-off paths into files that were changed or removed at their path, the smallest first, and all
+    /// others. The others are recorded together or not at all, because one may be the renamed content of another.
     fn weighed_files(upper: &Path, put_off: Vec<PutOff>) -> io::Result<Weighed> {
         let (mut files, mut others) = (Vec::new(), Vec::new());
         for one in put_off {
@@ -145,7 +146,7 @@ impl<'a> Difference<'a> {
         Ok((files, others))
     }
 
-    /// Whether git ignores what is seen there.
+    /// Whether git ignores the path.
     fn is_ignored(&mut self, path: &Path, seen: &Seen, found: Option<&Metadata>) -> bool {
         let Some(ignored) = &mut self.ignored else { return false };
         let is_folder = match seen {
@@ -156,7 +157,7 @@ impl<'a> Difference<'a> {
         ignored.holds(path, is_folder)
     }
 
-    /// Compares all that a folder shows with what is at `path`.
+    /// Compares the contents of a folder in the view with those of the workspace at `path`.
     fn folder(&mut self, path: &Path, seen: &SeenFolder, is_there: bool) -> io::Result<()> {
         for (name, child, found) in self.children(path, seen, is_there)? {
             self.compare(&path.join(name), child, found)?;
@@ -164,8 +165,8 @@ impl<'a> Difference<'a> {
         Ok(())
     }
 
-    /// The names of a folder that may differ from the workspace, what the view shows under each, and what is there.
-    /// `is_there`: a folder is at `path`; a link that lay there leads elsewhere.
+    /// The names of a folder that may differ from the workspace, each with its state in the view and in the workspace.
+    /// `is_there`: whether `path` is a folder in the workspace; a link there leads elsewhere.
     pub(super) fn children(
         &self,
         path: &Path,
@@ -178,7 +179,7 @@ impl<'a> Difference<'a> {
             open_up(upper)?;
             all.extend(names(upper)?);
         }
-        // What shows itself is as it was.
+        // A folder that shows its own lower folder is unchanged.
         if seen.lower.as_ref() != Some(&real) {
             if let Some(lower) = &seen.lower {
                 all.extend(names(lower)?);
@@ -197,7 +198,7 @@ impl<'a> Difference<'a> {
         all.into_iter().map(child).collect()
     }
 
-    /// A hidden file is hidden by where it lies, so a command must not give it another name by renaming a folder above it.
+    /// Fails if a command renamed a folder above a hidden file: files are hidden by their path, so they must keep it.
     fn keeps_its_name(&self, place: &Path, shown: &Seen) -> io::Result<()> {
         match shown {
             Seen::File(lies)
@@ -258,8 +259,8 @@ impl<'a> Difference<'a> {
         }
     }
 
-    /// What is at `path` now, and what is below it is removed; `None` if another process has changed any of that since
-    /// the command began.
+    /// Returns the current state of `path`, and adds the removal of everything below it; `None` if another process has
+    /// changed any of that since the command began.
     fn before(&mut self, path: &Path, found: Option<Metadata>) -> io::Result<Option<Option<FileState>>> {
         let Some(found) = found else { return Ok(Some(None)) };
         let real = self.root.join(path);
@@ -282,7 +283,7 @@ impl<'a> Difference<'a> {
         self.state(path, &real).map(|state| Some(Some(state)))
     }
 
-    /// The state of the file or link `lies`, which the view or the workspace shows at `path`.
+    /// The state of the file or link at the real path `lies`, which the view or the workspace shows at `path`.
     fn state(&mut self, path: &Path, lies: &Path) -> io::Result<FileState> {
         let found = fs::symlink_metadata(lies)?;
         if found.is_symlink() {
@@ -334,7 +335,7 @@ fn not_read(path: &Path, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot read `{}`: {error}", path.display()))
 }
 
-/// A command renamed a folder in which `hidden` lies.
+/// The error if a command renamed a folder that contains `hidden`.
 pub(super) fn renamed_hidden(hidden: &Path) -> io::Error {
     let why = format!(
         "`{}` is hidden from commands, and the command renamed a folder in which it lies; nothing that the command changed was kept",
@@ -351,7 +352,7 @@ fn folder_state(path: &Path, mode: u32) -> FileState {
     FileState::folder(mode).with_attributes(attributes::at(path))
 }
 
-/// Lets the owner look into a folder that a command has closed. Its mode was read before.
+/// Makes a folder readable for its owner that a command has closed. Its mode was recorded before.
 fn open_up(folder: &Path) -> io::Result<()> {
     let mode = fs::symlink_metadata(folder)?.mode();
     match mode & 0o700 {

@@ -1,4 +1,4 @@
-//! The folders in which views lie. They go with the views.
+//! [`Views`] and [`OverlayFolder`]: the folders of views. They are removed with the views.
 use crate::attributes;
 use haft_core::Overlay;
 use parking_lot::Mutex;
@@ -16,28 +16,28 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Begins the names of folders of processes.
+/// Prefix of the names of the processes' folders.
 const PREFIX: &str = ".overlay-";
 
-/// Folder below the views for what commands write to caches.
+/// Folder below the views for the changes of commands in caches.
 const CACHES: &str = "caches";
 
-/// A folder is made and locked in less.
+/// Younger folders may not be locked yet: a process creates and locks its folder in less time.
 const YOUNG: Duration = Duration::from_secs(60);
 
-/// Where all views of this process lie. A view has as few folders as can be: each takes longer to make than all other
-/// calls of the system together that a view needs.
+/// The folder of all views of this process. A view has as few folders as possible: creating a folder takes longer than
+/// all other system calls for a view together.
 pub(super) struct Views {
     folder: TempDir,
     made: AtomicU64,
-    /// Removes the folders of views, the last one after those before it.
+    /// The thread that removes the folder of the last dropped view, after those before it.
     removing: Mutex<Option<JoinHandle<()>>>,
-    /// Locked for as long as it is open: the folder belongs to a process that lives.
+    /// Locked for as long as it is open, which shows that the folder belongs to a living process.
     _mark: File,
 }
 
 impl Views {
-    /// A new folder in `above`.
+    /// Creates a folder in `above`.
     pub(super) fn new(above: &Path) -> io::Result<Self> {
         remove_left_over(above);
         let own = fs::Permissions::from_mode(0o700);
@@ -64,7 +64,7 @@ impl Views {
         Ok(folder)
     }
 
-    /// A view of `place` in which each command finds what those before it wrote.
+    /// Creates a view of `place` in which each command sees what earlier ones wrote.
     pub(super) fn cache(self: &Arc<Self>, place: &Path) -> io::Result<OverlayFolder> {
         let upper = self.folder.path().join(CACHES).join(place.strip_prefix("/").unwrap_or(place));
         if !upper.is_dir() {
@@ -79,7 +79,7 @@ impl Views {
         self.folder.path().join(self.made.fetch_add(1, Relaxed).to_string())
     }
 
-    /// While others continue. What cannot be removed is tried again with the folder above.
+    /// Removes the folders of a view in the background. What cannot be removed is removed later with the parent folder.
     fn remove(&self, Overlay { upper, work }: Overlay, keeps_upper: bool) {
         let mut last = self.removing.lock();
         let before = last.take();
@@ -104,10 +104,11 @@ impl Drop for Views {
     }
 }
 
-/// The root of a view is the folder `upper`: it gets the permissions and the owner of what it is a view of.
+/// Gives `upper`, which is the root of a view, the permissions and the owner of the viewed folder.
 fn show_as(root: &Path, upper: &Path) -> io::Result<()> {
     let found = fs::metadata(root)?;
-    // What is made in it may inherit an access list. It lies on another file system, perhaps, that has none.
+    // Copied because files created in the view may inherit an access list. Fails if the file system of `upper` does not
+    // support them.
     let _best_effort = attributes::copy(root, upper);
     fs::set_permissions(upper, found.permissions())?;
     let _only_root_may = chown(upper, Some(found.uid()), Some(found.gid()));
@@ -117,14 +118,14 @@ fn show_as(root: &Path, upper: &Path) -> io::Result<()> {
 /// The folder of one view.
 pub(crate) struct OverlayFolder {
     overlay: Overlay,
-    /// Whether what was changed is for other views, too.
+    /// Whether other views use the changes, too.
     keeps_upper: bool,
     opened: (i64, i64),
     views: Arc<Views>,
 }
 
 impl OverlayFolder {
-    /// What is changed in the view.
+    /// The folder with the changes of the view.
     pub(super) fn upper(&self) -> &Path {
         &self.overlay.upper
     }
@@ -133,7 +134,7 @@ impl OverlayFolder {
         self.overlay.clone()
     }
 
-    /// When the view was opened, in seconds and nanoseconds: as the system dates changes.
+    /// When the view was opened, in seconds and nanoseconds: by the clock of the file system.
     pub(super) fn opened(&self) -> (i64, i64) {
         self.opened
     }
@@ -145,12 +146,12 @@ impl Drop for OverlayFolder {
     }
 }
 
-/// Removes what killed processes left in `folder`.
+/// Removes the folders that killed processes left in `folder`.
 fn remove_left_over(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
         let path = entry.path();
-        // Another process may be making it at this moment.
+        // Another process may just be creating it.
         let age = entry.metadata().and_then(|found| found.modified()).map(|made| made.elapsed());
         if !matches!(age, Ok(Ok(age)) if age > YOUNG) {
             continue;
@@ -164,7 +165,7 @@ fn remove_left_over(folder: &Path) {
     }
 }
 
-/// A command may leave folders without permissions, and overlayfs does.
+/// Removes a folder, even if it contains folders without permissions, which commands may leave and overlayfs does.
 fn remove(folder: &Path) -> io::Result<()> {
     fs::remove_dir_all(folder).or_else(|_| {
         open_up(folder)?;

@@ -1,4 +1,4 @@
-//! Which files git ignores: usually what builds leave.
+//! [`Ignored`]: decides which files git ignores. These are usually the output of builds.
 use haft_core::is_gits_own;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::{
@@ -37,7 +37,7 @@ impl Ignored {
 fn rules(root: &Path, folder: &Path) -> Gitignore {
     let place = root.join(folder);
     let mut rules = GitignoreBuilder::new(&place);
-    // What cannot be read ignores nothing.
+    // A file that cannot be read has no rules.
     let _not_there = rules.add(place.join(".gitignore"));
     if folder.as_os_str().is_empty() {
         let _not_there = rules.add(place.join(".git/info/exclude"));

@@ -1,4 +1,4 @@
-//! A folder as a command sees it; the command's changes are stored elsewhere.
+//! [`Layer`]: a folder as a command sees it. The command's changes are stored in another folder.
 use super::{
     ViewKind,
     copied::Copied,
@@ -14,12 +14,12 @@ use std::{
     sync::Arc,
 };
 
-/// The workspace, or the folder that a command finds as `/tmp`.
+/// The workspace, or the folder that a command sees as `/tmp`.
 pub(super) struct Layer {
-    /// Where the folder itself lies.
+    /// The real path of the folder.
     root: PathBuf,
     folder: OverlayFolder,
-    /// Without an overlay, until the changes are looked at.
+    /// The copy, if there is no overlay, until the changes are read.
     copied: Mutex<Option<Copied>>,
 }
 
@@ -46,12 +46,12 @@ impl Layer {
         }
     }
 
-    /// Where what was changed lies.
+    /// The folder with the changes.
     pub(super) fn upper(&self) -> &Path {
         self.folder.upper()
     }
 
-    /// What was changed, as a command left it. `hidden`: files and folders that keep their names.
+    /// The changes of the command. `hidden`: files and folders that keep their names.
     pub(super) fn difference<'a>(&self, stop: &'a Stop, hidden: &'a [PathBuf]) -> io::Result<Difference<'a>> {
         self.prune()?;
         Difference::of(&self.root, self.upper(), self.folder.opened(), stop, hidden)

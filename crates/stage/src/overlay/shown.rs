@@ -1,4 +1,4 @@
-//! [`Shown`]: puts files into a view before a command begins, as if one before it had changed them.
+//! [`Shown`]: puts changes into a view before a command begins, as if an earlier command had made them.
 use super::upper::look;
 use crate::{attributes, blobs::Blobs, sparse};
 use haft_core::{Change, FileKind, FileState};
@@ -19,14 +19,14 @@ pub(super) struct Shown<'a> {
     pub(super) blobs: &'a Blobs,
     /// The workspace.
     pub(super) root: &'a Path,
-    /// Where what differs from it lies.
+    /// The upper folder, with the differences.
     pub(super) upper: &'a Path,
-    /// Whether all of the workspace is there.
+    /// Whether `upper` has a copy of the whole workspace.
     pub(super) is_copy: bool,
 }
 
 impl Shown<'_> {
-    /// Shows the files that `changes` name as they are after them. What is hidden from commands stays hidden.
+    /// Shows `changes` as made. Files that are hidden from commands stay hidden.
     ///
     /// # Errors
     /// Fails if a path leads out of the workspace, or a content is not kept.
@@ -60,7 +60,7 @@ impl Shown<'_> {
             return Ok(());
         }
         self.folders_above(path)?;
-        // What overlayfs takes for a name that was removed. No right is needed to make one (Linux 5.8).
+        // A whiteout, which marks a removed name in overlayfs. Creating one needs no privileges (Linux 5.8).
         Ok(mknodat(CWD, &place, FileType::CharacterDevice, Mode::empty(), 0)?)
     }
 
@@ -85,7 +85,7 @@ impl Shown<'_> {
         fs::set_permissions(&place, fs::Permissions::from_mode(state.permissions()))
     }
 
-    /// Each as the workspace has it.
+    /// Creates the folders above `path`, each like that of the workspace.
     fn folders_above(&self, path: &Path) -> io::Result<()> {
         let above: Vec<&Path> =
             path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()).collect();
@@ -106,7 +106,7 @@ impl Shown<'_> {
     }
 }
 
-/// Whether a folder is there before and after.
+/// Whether a folder exists before and after the change.
 fn stays(change: &Change) -> bool {
     let is_folder =
         |state: &Option<FileState>| state.as_ref().is_some_and(|state| state.kind() == FileKind::Folder);

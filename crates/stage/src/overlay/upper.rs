@@ -1,4 +1,4 @@
-//! What overlayfs keeps in the upper folder, and what it means.
+//! [`Seen`]: interprets the upper folder of an overlayfs.
 use haft_sandbox::is_root_of_machine;
 use rustix::{fs::lgetxattr, io::Errno};
 use std::{
@@ -12,10 +12,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a command sees under a name.
+/// A file system entry as a command sees it.
 pub(super) enum Seen {
     Absent,
-    /// A file or a link, and where it lies.
+    /// A file or a link, with its real path.
     File(PathBuf),
     Folder(SeenFolder),
     /// A pipe, a socket, a device.
@@ -29,12 +29,12 @@ pub(super) struct SeenFolder {
 }
 
 impl SeenFolder {
-    /// Where its permissions and attributes are found.
+    /// The real folder with its permissions and attributes.
     pub(super) fn lies(&self) -> &Path {
         self.upper.as_ref().or(self.lower.as_ref()).expect("a folder lies somewhere")
     }
 
-    /// What it shows under `name`. `root`: the workspace.
+    /// The entry `name` as the folder shows it. `root`: the workspace.
     pub(super) fn seen(&self, name: &OsStr, root: &Path) -> io::Result<Seen> {
         let below = self.lower.as_ref().map(|lower| lower.join(name));
         if let Some(upper) = self.upper.as_ref().map(|upper| upper.join(name))
@@ -60,7 +60,7 @@ impl SeenFolder {
     }
 }
 
-/// Links are not followed.
+/// Returns the metadata of `path` without following links; `None` if it does not exist.
 pub(super) fn look(path: &Path) -> io::Result<Option<Metadata>> {
     match fs::symlink_metadata(path) {
         Ok(found) => Ok(Some(found)),
@@ -71,12 +71,13 @@ pub(super) fn look(path: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
-/// Stands for a name that was removed. A pipe is never kept, and what it is in the place of is gone as well.
+/// Whether the entry marks a removed name. A pipe counts, too: pipes are never kept, and the entry that it replaced is
+/// removed as well.
 fn is_whiteout(kind: FileType, found: &Metadata) -> bool {
     kind.is_fifo() || kind.is_char_device() && found.rdev() == 0
 }
 
-/// The folder of the workspace of which `upper` shows what it does not have itself. `below`: the one of its own name.
+/// The folder of the workspace that `upper` overlays. `below`: the one with the same name.
 fn below_of(
     upper: &Path,
     below: Option<PathBuf>,
@@ -98,7 +99,7 @@ fn below_of(
     })
 }
 
-/// Reads something of a folder that a command left so that its owner may not look into it.
+/// Runs `read` on a folder, even if a command has made it unreadable for its owner.
 fn while_open<T>(folder: &Path, read: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let left = fs::symlink_metadata(folder)?.permissions();
     if left.mode() & 0o700 == 0o700 {

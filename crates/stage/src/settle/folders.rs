@@ -1,4 +1,4 @@
-//! Folders that are made, removed, or get other permissions.
+//! [`Folders`]: settles folders that are created, removed, or get other permissions.
 use super::{Settling, named, sync_contents, sync_folders};
 use crate::{
     access::Access,
@@ -17,20 +17,21 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Folders that were made or found, until all that belongs into them is there.
+/// Folders that were created or found, until their contents are complete.
 #[derive(Default)]
 pub(super) struct Folders<'a> {
-    /// Folders that were made where nothing was, the highest first, each with its inode number.
+    /// Created folders, parents first, each with its inode number.
     made: Vec<(PathBuf, u64)>,
-    /// Folders that were made in place of files and links, which are kept beside them.
+    /// Folders that replaced files and links, which are kept beside them.
     replaced: Vec<Step<'a>>,
-    /// What would keep us from writing in them, or pass to what we write.
+    /// Permissions and attributes that are set later, because they would prevent writing in the folders or be inherited
+    /// by their files.
     later: Vec<(PathBuf, u64, &'a FileState)>,
-    /// Neither as before nor as after.
+    /// Folders whose state is neither `before` nor `after`.
     pub(super) left: Vec<PathBuf>,
 }
 
-/// What becomes of a change while it is settled.
+/// The result of settling a change of a folder.
 enum Done {
     /// The folder already has the state after the change.
     Settled,
@@ -38,12 +39,12 @@ enum Done {
     Left,
 }
 
-/// Whether a folder is to be there afterwards.
+/// Whether a folder exists after the change.
 pub(super) fn makes_folder(change: &Change) -> bool {
     is_folder(&change.after)
 }
 
-/// Whether a folder was there before, and none is to be.
+/// Whether a folder existed before the change and does not exist after it.
 pub(super) fn removes_folder(change: &Change) -> bool {
     is_folder(&change.before) && !is_folder(&change.after)
 }
@@ -53,7 +54,7 @@ fn is_folder(state: &Option<FileState>) -> bool {
 }
 
 impl Settling<'_> {
-    /// Makes those that are missing, from above to below.
+    /// Creates missing folders, parents first.
     pub(super) fn make_folders<'a>(
         &self,
         mut changes: Vec<&'a Change>,
@@ -104,7 +105,7 @@ impl Settling<'_> {
             (State::Known(now), Some(before)) if is_on_the_way(&now, before, after) => {
                 folders.finish_later(&place, path, after);
             }
-            // It may be ours: a process that was killed had made it, or a file needed it.
+            // The folder may be from a killed process of the same change, or was created for a file.
             (now, None) if now.is_folder() => folders.finish_later(&place, path, after),
             (State::Absent, None) => folders.make(&place, path, after)?,
             (_, before) if is_folder(before) => return Ok(Done::Left),
@@ -151,7 +152,7 @@ impl Settling<'_> {
         is_gone: bool,
     ) -> io::Result<Done> {
         let path = place.above.join(&place.name);
-        // The first time it is the work of another process.
+        // In the first pass such a state is from another process.
         let begun = if self.is_first { None } else { Step::adopt(change, place.again()?)? };
         match begun {
             Some(step) => {
@@ -164,7 +165,7 @@ impl Settling<'_> {
         Ok(Done::Settled)
     }
 
-    /// Writes what replaces folders beside them first: if there is no room, nothing was removed.
+    /// Writes the replacements of folders beside them first, so that nothing is removed if the disk is full.
     pub(super) fn prepare_in_place_of_folders<'a>(&self, gone: &[&'a Change]) -> io::Result<Vec<Step<'a>>> {
         let mut steps = Vec::new();
         for change in gone.iter().filter(|change| change.after.is_some()) {
@@ -186,7 +187,7 @@ impl Settling<'_> {
         Ok(steps)
     }
 
-    /// Returns the changes that are not done already because something else took the place of the folder above.
+    /// Returns the changes without those below a folder that was already replaced.
     pub(super) fn still_below_folders<'a>(&self, changes: Vec<&'a Change>) -> io::Result<Vec<&'a Change>> {
         let mut replaced = HashSet::new();
         for change in changes.iter().filter(|change| removes_folder(change) && change.after.is_some()) {
@@ -198,8 +199,8 @@ impl Settling<'_> {
         Ok(changes.into_iter().filter(|change| !is_below(change)).collect())
     }
 
-    /// Whether something else took the place of a folder. A folder in which something is comes back if a killed process
-    /// left it beside that.
+    /// Whether a folder was replaced. Restores a folder that is not empty if a killed process left it beside its
+    /// replacement.
     fn is_replaced(&self, change: &Change) -> io::Result<bool> {
         let Ok(Lookup::Open(place)) = Place::find(&self.workspace.join(&change.path)) else {
             return Ok(false);
@@ -210,7 +211,7 @@ impl Settling<'_> {
         }
         let mut is_back = false;
         if temp_names::find_full_folder(change, &place)?.is_some() {
-            // A process that lives may be exchanging them.
+            // Locked, because another process may just be exchanging them.
             let _lock = self.locks.take(self.workspace)?;
             if let (true, Some(beside)) = (is_done(), temp_names::find_full_folder(change, &place)?) {
                 place.rename(&beside, &place.name, RenameFlags::EXCHANGE)?;
@@ -221,8 +222,8 @@ impl Settling<'_> {
         Ok(!is_back)
     }
 
-    /// Removes those in which nothing is, from below to above, and puts what takes their place there. Gives those that
-    /// were left.
+    /// Removes empty folders, children first, and puts their replacements in place. Returns the folders that were left
+    /// unchanged.
     pub(super) fn remove_folders(
         &self,
         mut changes: Vec<&Change>,
@@ -242,7 +243,8 @@ impl Settling<'_> {
         Ok(left)
     }
 
-    /// Removes the folders that were made for files which are gone. What others need stays, and is no failure.
+    /// Removes the folders that were created for files that are removed. Folders that are not empty stay without an
+    /// error.
     pub(super) fn remove_emptied(&self, removed: &[&Change]) {
         for change in removed {
             for folder in change.folders() {
@@ -297,7 +299,7 @@ fn folder_as_it_was(place: &Place, access: &Access) -> io::Result<State> {
     })
 }
 
-/// Whether a folder is as it was, or partly as it is to be: a process that was killed had begun.
+/// Whether a folder has the state `before`, or a state between `before` and `after` that a killed process left.
 fn is_on_the_way(now: &FileState, before: &FileState, after: &FileState) -> bool {
     let modes = [before.mode, before.mode | OWNER, after.mode, after.mode | OWNER];
     let attributes = |state: &FileState| state.attributes.clone().unwrap_or_default();
@@ -310,7 +312,7 @@ fn is_on_the_way(now: &FileState, before: &FileState, after: &FileState) -> bool
 }
 
 impl<'a> Folders<'a> {
-    /// For us alone until all that belongs into it is there.
+    /// Creates a folder that only its owner can access until its contents are complete.
     fn make(&mut self, place: &Place, path: PathBuf, state: &'a FileState) -> io::Result<()> {
         place.make_folder(&place.name)?;
         self.made.extend(place.inode_of(&place.name).map(|inode| (path.clone(), inode)));
@@ -322,7 +324,8 @@ impl<'a> Folders<'a> {
         self.later.extend(place.inode_of(&place.name).map(|inode| (path, inode, state)));
     }
 
-    /// All that belongs into them is there. A mode that would keep us from removing files in them comes at the end of all.
+    /// Sets the final states of the folders, whose contents are complete. A mode that prevents removing files in them
+    /// is set at the very end.
     pub(super) fn finish(&mut self, blobs: &Blobs, access: &Access) -> io::Result<()> {
         // One folder of each file system is enough to sync it.
         let mut above = HashMap::new();
@@ -344,7 +347,8 @@ impl<'a> Folders<'a> {
         Ok(())
     }
 
-    /// Removes what was made, and puts back what it replaced, after an error, which then names what could not be put back.
+    /// After an error, removes the created folders and restores what they replaced. Adds to the error what could not be
+    /// restored.
     pub(super) fn take_back(self, mut error: io::Error) -> io::Error {
         for (path, inode) in self.made.iter().rev() {
             if let Ok(Some(place)) = still_there(path, *inode) {

@@ -59,7 +59,7 @@ impl Ground {
         Settling { blobs: &self.blobs, locks, workspace, is_first: false }.settle(changes)
     }
 
-    /// All names with what is there.
+    /// All paths, each with its mode and content.
     fn tree(&self) -> Vec<(PathBuf, u32, String)> {
         let mut ahead = vec![self.at("")];
         let mut found = Vec::new();
@@ -90,7 +90,7 @@ fn an_error_takes_back_what_replaced_files_links_and_folders() {
     changes.push(Change { path, before: None, after, new_folders: 0 });
     ground.settle(&changes).unwrap_err();
     assert_eq!(ground.tree(), before);
-    // The content of what takes the place of the folder is missing.
+    // The content of the file that replaces the folder is missing.
     let changes = ground.changes();
     let Hash(name) = &changes[2].after.as_ref().unwrap().hash;
     fs::remove_file(ground.root.join("blobs").join(name)).unwrap();
@@ -113,7 +113,7 @@ fn one_thing_takes_the_place_of_another_and_gives_it_back() {
     assert_eq!(ground.tree(), before);
 }
 
-/// What a kill leaves, each time at another moment.
+/// The states after a kill at different moments.
 #[test]
 fn what_a_killed_process_had_begun_is_finished() {
     let expected = Ground::new();
@@ -155,7 +155,7 @@ fn what_a_killed_process_had_begun_is_finished() {
     }
 }
 
-/// A file came into the folder while it lay under the name beside what took its place, and then the process was killed.
+/// A file was added to the folder while it was under its temporary name, and then the process was killed.
 #[test]
 fn a_folder_with_files_that_a_killed_process_left_aside_comes_back() {
     let ground = Ground::new();

@@ -1,4 +1,4 @@
-//! Steps that are made, taken back and met by others.
+//! Steps that are made, reverted, and concurrent with other processes.
 use super::*;
 use crate::place::Lookup;
 use haft_core::Hash;
@@ -77,7 +77,7 @@ fn what_somebody_puts_there_meanwhile_stays() {
         assert!(matches!(step.commit().unwrap(), Committed::Left));
         drop(step);
         assert_eq!(ground.found(), (Some("theirs".into()), 1), "before");
-        // Behind it, what they put there is theirs as well.
+        // After the step, content that another process wrote stays, too.
         put(&ground.file, before.unwrap_or("gone"));
         if before.is_none() {
             fs::remove_file(&ground.file).unwrap();

@@ -35,7 +35,7 @@ fn markdown_becomes_what_telegram_can_show() {
         (">\n\nx", "x"),
         ("- a\n\n  ```\n  b\n  ```\n- c", "• a\n\n<pre>b</pre>\n\n• c"),
         ("[here](https://a.b/?x=1&y=\"2\")", "<a href=\"https://a.b/?x=1&amp;y=&quot;2&quot;\">here</a>"),
-        // It would mention a person, or lead into the app.
+        // Such a link would mention a user, or lead into the app.
         ("[**x**](tg://user?id=1)", "<b>x</b> (tg://user?id=1)"),
         ("[x](javascript:alert(1))", "x (javascript:alert(1))"),
         ("![cat](https://a.b/c.png)", "<a href=\"https://a.b/c.png\">cat</a>"),
@@ -49,7 +49,7 @@ fn markdown_becomes_what_telegram_can_show() {
     }
 }
 
-/// What a reader sees of HTML; panics where a tag is not closed or closed in the wrong order.
+/// The text of HTML as a reader sees it; panics if a tag is not closed or closed in the wrong order.
 fn seen(html: &str) -> String {
     let (mut seen, mut open, mut rest) = (String::new(), Vec::new(), html);
     while let Some((text, after)) = rest.split_once('<') {
@@ -86,14 +86,14 @@ fn check(markdown: &str, limit: usize) -> Vec<String> {
 fn a_long_text_is_cut_where_it_may_be() {
     let words = |count: usize| vec!["word"; count].join(" ");
     let table = [
-        // Paragraphs, then lines, then words.
+        // Cut between paragraphs, then between lines, then between words.
         (format!("{}\n\n{}", words(10), words(10)), 60, vec![words(10), words(10)]),
         (format!("{}\n{}", words(10), words(10)), 60, vec![words(10), words(10)]),
         (words(20), 60, vec![words(12), words(8)]),
         // A word longer than a message is cut, a pair of surrogates is not.
         ("x".repeat(25), 10, vec!["x".repeat(10), "x".repeat(10), "x".repeat(5)]),
         ("😀".repeat(7), 9, vec!["😀".repeat(4), "😀".repeat(3)]),
-        // What is escaped counts as it is sent.
+        // Escaped characters count with their escapes.
         ("<".repeat(5), 9, vec!["&lt;&lt;".into(), "&lt;&lt;".into(), "&lt;".into()]),
     ];
     for (markdown, limit, expected) in table {

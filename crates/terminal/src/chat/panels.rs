@@ -1,4 +1,4 @@
-//! [`show`]: prints the screen's panels line by line.
+//! [`show`]: prints the content of the screen's panels line by line.
 use super::note;
 use crate::{Diffs, console::SlashAction, export, host::Surroundings, status::Status};
 use haft_core::{Event, SessionSetup, active_path, changed::Changed};
@@ -6,7 +6,7 @@ use haft_engine::{Engine, Session};
 use haft_present::{context::Filling, timeline::Timeline};
 use std::io::{Write, stderr};
 
-/// Shows what `action` asks for.
+/// Prints what `action` asks for.
 pub(super) async fn show(
     action: &SlashAction,
     around: &Surroundings,
@@ -47,14 +47,14 @@ pub(super) fn view_of(session: &Session) -> Timeline {
     view
 }
 
-/// What became of each file since the session began.
+/// Prints the changes to each file since the session began.
 fn changes(session: &Session, diffs: Diffs) -> anyhow::Result<()> {
     let entries = session.entries();
     let changes = Changed::of(active_path(&entries).iter().map(|entry| &entry.fact)).whole();
     if changes.is_empty() {
         return note("no file was changed in this session");
     }
-    // Colored, and with nothing hidden: made for a terminal.
+    // Not printed with `note`, which would remove the colors.
     Ok(write!(stderr(), "{}", diffs.whole(session, &changes).shown)?)
 }
 

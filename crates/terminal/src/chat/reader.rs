@@ -1,5 +1,4 @@
-//! [`Reader`]: reads the lines that a person types: with editing, completion and history on a terminal, as they come
-//! from a pipe.
+//! [`Reader`]: reads the user's lines: from a terminal with editing, completion and history, or from a pipe.
 use crate::{console, history, host::Surroundings};
 use crossterm::{event::DisableBracketedPaste, execute, style::Print};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
@@ -17,13 +16,13 @@ use std::{
     path::PathBuf,
 };
 
-/// Where lines come from.
+/// The source of lines.
 pub(super) enum Reader {
     Terminal(Box<Editor<Words, MemHistory>>, Option<PathBuf>),
     Pipe,
 }
 
-/// What can be completed: the words behind a `/`.
+/// The words that can be completed after a `/`.
 pub(super) struct Words(Vec<String>);
 
 impl Helper for Words {}
@@ -59,7 +58,7 @@ impl Reader {
         Ok(Self::Terminal(Box::new(editor), around.history.clone()))
     }
 
-    /// `None` at the end of the input. A `\` at the end of a line means that the next one continues.
+    /// Reads a line; `None` at the end of the input. A `\` at the end of a line continues it on the next one.
     fn line(&mut self, prompt: &str) -> anyhow::Result<Option<String>> {
         let mut text = String::new();
         let mut prompt = prompt;
@@ -106,7 +105,7 @@ impl Reader {
     }
 }
 
-/// The state of the terminal before lines were read from it, restored on an exit in the middle of a line.
+/// The mode of the terminal before lines were read from it, restored if the program exits while a line is edited.
 pub(super) struct Before(Option<Termios>);
 
 impl Before {
@@ -116,14 +115,14 @@ impl Before {
 
     pub(super) fn restore(&self) {
         if let Some(before) = &self.0 {
-            // Pasted text comes in brackets while a line is edited.
+            // While a line is edited, bracketed paste is on.
             let _the_terminal_may_be_gone = execute!(stdout(), DisableBracketedPaste, Print('\n'));
             let _the_terminal_may_be_gone = tcsetattr(stdin(), OptionalActions::Now, before);
         }
     }
 }
 
-/// Reads on a thread of its own: a terminal blocks.
+/// Reads a line on a separate thread, since reading from a terminal blocks.
 pub(super) async fn read(mut reader: Reader, prompt: String) -> anyhow::Result<(Option<String>, Reader)> {
     tokio::task::spawn_blocking(move || {
         let line = reader.line(&prompt)?;

@@ -1,10 +1,10 @@
-//! [`paint`]: writes styled lines as a terminal reads them (ECMA-48, `SGR` and `EL`).
+//! [`paint`]: writes styled lines with terminal escape sequences (ECMA-48, `SGR` and `EL`).
 use ratatui::{
     style::{Color, Modifier, Style},
     text::Line,
 };
 
-/// Adds `line` to `text`. A line with a ground of its own has it up to the last of `columns`, without blanks that would be
+/// Appends `line` to `text`. A background color is extended to the last of `columns` without blanks, which would be
 /// copied along.
 pub(crate) fn paint(text: &mut String, line: &Line<'_>, columns: usize) {
     for span in &line.spans {
@@ -16,7 +16,7 @@ pub(crate) fn paint(text: &mut String, line: &Line<'_>, columns: usize) {
             *text += &format!("\x1b[{codes}m{}\x1b[0m", span.content);
         }
     }
-    // In the last column it would erase the last character.
+    // If the cursor is in the last column, erasing would remove the last character.
     if let Some(ground) = line.style.bg.filter(|_| line.width() < columns) {
         *text += &format!("\x1b[{}m\x1b[K\x1b[0m", color_code(ground, 40));
     }
@@ -37,7 +37,7 @@ fn codes(style: Style) -> String {
     attributes.chain(colors.into_iter().flatten()).collect::<Vec<_>>().join(";")
 }
 
-/// `base` is 30 for the text and 40 for what is behind it.
+/// `base` is 30 for the foreground and 40 for the background.
 fn color_code(color: Color, base: u8) -> String {
     let place = match color {
         Color::Reset => return (base + 9).to_string(),

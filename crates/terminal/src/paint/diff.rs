@@ -1,5 +1,5 @@
-//! [`DiffPainter`]: draws changes to files in colors: line numbers, a background for added and removed lines, code
-//! highlighted.
+//! [`DiffPainter`]: draws changes to files in colors: line numbers, a background for added and removed lines,
+//! highlighted code.
 use super::{
     ansi,
     highlight::highlight_in,
@@ -14,7 +14,7 @@ use ratatui::{
 };
 use std::path::Path;
 
-/// Stands between two hunks, alone in its line.
+/// Separates two hunks, on its own line.
 const GAP: &str = "⋮";
 
 /// Whether a hunk begins below this line of a diff.
@@ -22,20 +22,20 @@ pub(crate) fn is_gap(line: &Line<'_>) -> bool {
     line.to_string().trim() == GAP
 }
 
-/// How much of a diff has room, in lines of files.
+/// The maximum size of a diff, in lines of files.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     most: usize,
-    /// How many removed lines are shown in any case.
+    /// Number of removed lines that are always shown.
     removed: usize,
-    /// A line takes one row, with what differs in it.
+    /// Whether each line takes one row, scrolled to its difference.
     is_tight: bool,
 }
 
 impl Room {
-    /// For all of it.
+    /// No limit.
     pub(crate) const WHOLE: Self = Self { most: usize::MAX, removed: 0, is_tight: false };
-    /// For places where a person can scroll back. It shows more removed lines, since these are no longer in the file.
+    /// For places where the user can scroll back. Shows more removed lines, since these are lost in the file.
     pub(crate) const SCROLLS: Self = Self { most: 40, removed: 200, is_tight: false };
 
     /// Whether nothing is left out.
@@ -43,12 +43,12 @@ impl Room {
         self.most == usize::MAX
     }
 
-    /// A diff of more lines may be cut.
+    /// Maximum lines of a diff that is shown in full.
     pub(crate) fn most(self) -> usize {
         self.most
     }
 
-    /// For `most` lines and no more.
+    /// At most `most` lines.
     pub(crate) fn of(most: usize) -> Self {
         Self { most, removed: 0, is_tight: false }
     }
@@ -59,15 +59,15 @@ impl Room {
     }
 }
 
-/// Draws diffs in `columns` columns.
+/// Draws diffs with a width of `columns`.
 pub(crate) struct DiffPainter<'a> {
     pub(crate) columns: usize,
     pub(crate) look: &'a Look,
-    /// How one sees what had no room, if there is a way.
+    /// The hint how to see the lines that are left out, if there is a way.
     pub(crate) how: Option<&'a str>,
 }
 
-/// `Edit src/a.rs  +2 −1`.
+/// The head of a file: `Edit src/a.rs`, followed by the numbers of added and removed lines, `+2 −1`.
 pub(crate) fn head(file: &FileDiff, look: &Look) -> Vec<Span<'static>> {
     let verb = match file.kind {
         ChangeKind::Created => "Create ",
@@ -91,7 +91,7 @@ pub(crate) fn head(file: &FileDiff, look: &Look) -> Vec<Span<'static>> {
 }
 
 impl DiffPainter<'_> {
-    /// All `files`, each with its head; what has no `room` is counted.
+    /// All `files`, each with its head; lines beyond `room` are only counted.
     pub(crate) fn files(&self, files: &[FileDiff], room: Room) -> Vec<Line<'static>> {
         let heads = files.iter().map(|file| {
             let head = std::iter::once(Span::raw("  ")).chain(head(file, self.look)).collect();
@@ -100,12 +100,12 @@ impl DiffPainter<'_> {
         self.below(files, heads.map(Some), room)
     }
 
-    /// Their lines below heads that are there already.
+    /// The lines of `files` without their heads.
     pub(crate) fn bodies(&self, files: &[FileDiff], room: Room) -> Vec<Line<'static>> {
         self.below(files, files.iter().map(|_| None), room)
     }
 
-    /// The text of [`files`](Self::files) as lines of text.
+    /// The output of [`files`](Self::files) as text, with escape sequences unless the look is plain.
     pub(crate) fn text(&self, files: &[FileDiff], room: Room) -> String {
         let mut text = String::new();
         for line in self.files(files, room) {
@@ -163,7 +163,7 @@ impl DiffPainter<'_> {
         lines
     }
 
-    /// The text of each line, highlighted as a part of what the file was or becomes.
+    /// The text of each line, highlighted as part of the old or the new file.
     fn texts(&self, hunk: &[DiffLine], language: &str) -> Vec<Vec<Span<'static>>> {
         let on = |is_there: fn(&DiffLine) -> bool, side: Side| {
             let code = hunk.iter().filter(|line| is_there(line)).map(|line| line.text() + "\n");
@@ -185,7 +185,7 @@ impl DiffPainter<'_> {
         hunk.iter().map(text).collect()
     }
 
-    /// In as many rows as it takes or has room for, behind its numbers.
+    /// A line in one row or as many as it takes, after its line numbers.
     fn line(
         &self,
         line: &DiffLine,
@@ -215,7 +215,7 @@ impl DiffPainter<'_> {
         rows.collect()
     }
 
-    /// The sign in front, what the line looks like, and what the part of it looks like that differs.
+    /// The sign in front, the style of the line, and the style of the part that differs.
     fn styles(&self, line: &DiffLine) -> (&'static str, Style, Style) {
         let look = self.look;
         let (sign, style) = match (line.is_added(), line.is_removed()) {
@@ -231,7 +231,7 @@ impl DiffPainter<'_> {
     }
 }
 
-/// The first column of a line with one row, chosen so that what differs in it is visible.
+/// The first visible column of a line in one row, chosen so that the difference is visible.
 fn first_column(line: &DiffLine, columns: usize) -> usize {
     let before = line.parts.iter().take_while(|(is_other, _)| !is_other);
     let before: usize = before.map(|(_, part)| width(part)).sum();
@@ -239,7 +239,7 @@ fn first_column(line: &DiffLine, columns: usize) -> usize {
     if is_in_sight { 0 } else { before - columns / 4 }
 }
 
-/// Which of `lines` have room. What surrounds a change goes first, what it removes last.
+/// Which of `lines` are shown. Unchanged lines are dropped first, removed lines last.
 fn shown(lines: &[&DiffLine], Room { most, removed: always, .. }: Room) -> Vec<bool> {
     if lines.len() <= most {
         return vec![true; lines.len()];
@@ -282,7 +282,7 @@ fn marked(text: Vec<Span<'static>>, parts: &[(bool, String)], mark: Style) -> Ve
     marked
 }
 
-/// What the name of a file says about its language.
+/// The language of a file, by its name.
 fn language(path: &str) -> String {
     let path = Path::new(path);
     let name = path.extension().or(path.file_name()).and_then(|name| name.to_str());
@@ -339,7 +339,7 @@ mod tests {
         }
     }
 
-    /// Both sides of a change are seen, and in them what differs, however long the line is.
+    /// Both sides of a change and their differences are visible, whatever the length of the line.
     #[test]
     fn where_room_is_tight_a_line_takes_one_row() {
         let common = "let a_rather_long_name_of_something = another_call_with(arguments, and, more);";

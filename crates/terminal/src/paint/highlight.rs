@@ -1,4 +1,4 @@
-//! [`highlight`]: code in colors.
+//! [`highlight`]: highlights code in colors.
 use super::look::Look;
 use ratatui::{
     style::{Color, Modifier, Style},
@@ -12,10 +12,10 @@ use syntect::{
 use two_face::theme::EmbeddedLazyThemeSet;
 use two_face::theme::EmbeddedThemeName as Code;
 
-/// Longer code than this stays plain: it would hold up the screen.
+/// Longer code is not highlighted, which would block the screen.
 const MAX_CODE_BYTES: usize = 200_000;
 
-/// Loaded when the first code is shown: it takes some milliseconds and megabytes.
+/// The grammars, loaded with the first code: that takes some milliseconds and megabytes.
 fn syntaxes() -> &'static SyntaxSet {
     static SYNTAXES: OnceLock<SyntaxSet> = OnceLock::new();
     SYNTAXES.get_or_init(two_face::syntax::extra_newlines)
@@ -26,12 +26,12 @@ fn themes() -> &'static EmbeddedLazyThemeSet {
     THEMES.get_or_init(two_face::theme::extra)
 }
 
-/// The lines of `code`, colored where `language` is one that is known: a name or a file's ending.
+/// The lines of `code`, colored if `language` is known: a name or a file extension.
 pub(crate) fn highlight(code: &str, language: &str, look: &Look) -> Vec<Vec<Span<'static>>> {
     highlight_in(look.code_theme(), code, language, look)
 }
 
-/// Highlights in the colors of `theme`; plain without one.
+/// Highlights in the colors of `theme`; plain if it is `None`.
 pub(crate) fn highlight_in(
     theme: Option<Code>,
     code: &str,
@@ -53,7 +53,7 @@ fn syntax(language: &str) -> Option<&'static SyntaxReference> {
     syntaxes().find_syntax_by_token(language)
 }
 
-/// A line that the grammar stumbles over stays plain.
+/// Highlights a line; it stays plain if the grammar fails on it.
 fn colored(
     line: &str,
     (parse, state): &mut (ParseState, HighlightState),
@@ -68,8 +68,8 @@ fn colored(
     spans.filter(|span| !span.content.is_empty()).collect()
 }
 
-/// The theme `ansi` of `bat` writes a place in the terminal's palette as red, with an alpha of 0; an alpha of 1 is the
-/// terminal's own color.
+/// Converts a style. `bat`'s theme `ansi` encodes a place in the terminal's palette as red with an alpha of 0; an alpha
+/// of 1 is the terminal's default color.
 fn style(drawn: Drawn, look: &Look) -> Style {
     let color = drawn.foreground;
     let style = match color.a {

@@ -1,6 +1,6 @@
 //! [`Links`]: makes addresses and paths in painted text clickable (OSC 8).
 //!
-//! A link leads to what is shown: to a complete `http` address, or to a file of the workspace that exists.
+//! A link leads to what it shows: a complete `http` address, or an existing file of the workspace.
 use linkify::{LinkFinder, LinkKind};
 use std::{
     fmt::Write as _,
@@ -10,26 +10,26 @@ use std::{
     sync::Arc,
 };
 
-/// What in a text becomes a link; by default nothing.
+/// Which texts become links; none by default.
 #[derive(Clone, Debug, Default)]
 pub struct Links(Option<Arc<Base>>);
 
 #[derive(Debug)]
 struct Base {
-    /// Without links in it.
+    /// Canonical path of the workspace.
     workspace: PathBuf,
-    /// The name of this machine: over SSH, the terminal's own files are other ones.
+    /// The name of this machine, since over SSH the terminal's own files are different ones.
     host: String,
     has_lines: bool,
 }
 
-/// Characters that are no part of a path in a sentence.
+/// Characters that delimit a path in a sentence.
 const AROUND_PATHS: &[char] = &['`', '"', '\'', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '=', '|'];
-/// Longer text in one piece is no path.
+/// Maximum length of a path; a longer word is not one.
 const MAX_PATH_BYTES: usize = 1024;
 
 impl Links {
-    /// Links to files of `workspace` on the machine `host`. With `has_lines`, the terminal understands a line number behind
+    /// Links to files of `workspace` on the machine `host`. With `has_lines`, the terminal supports a line number after
     /// a file (`#12`).
     #[must_use]
     pub fn new(workspace: &Path, host: &str, has_lines: bool) -> Self {
@@ -37,13 +37,13 @@ impl Links {
         Self(Some(Arc::new(Base { workspace, host: host.to_owned(), has_lines })))
     }
 
-    /// Whether there are links at all.
+    /// Whether links are enabled.
     pub(crate) fn are_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// `painted`, a line with its colors, and with links. In a line that `is_full` the last word may continue in the
-    /// next one, so it is no link.
+    /// Adds links to `painted`, a line with color codes. If the line `is_full`, its last word may continue in the next
+    /// one, so it is not linked.
     pub(crate) fn linked(&self, painted: &str, is_full: bool) -> String {
         let Some(base) = &self.0 else { return painted.to_owned() };
         let mut linked = String::with_capacity(painted.len());
@@ -68,7 +68,7 @@ impl Links {
 }
 
 impl Base {
-    /// Where in `text` links stand, in their order, and where they lead.
+    /// The links in `text`, in order: their ranges and targets.
     fn targets(&self, text: &str) -> Vec<(Range<usize>, String)> {
         let mut finder = LinkFinder::new();
         finder.kinds(&[LinkKind::Url]);
@@ -88,7 +88,7 @@ impl Base {
         found
     }
 
-    /// The file that `word` begins with, perhaps with a line and a column behind it: how much of the word it is, and the
+    /// The file at the beginning of `word`, optionally followed by a line and a column: its length in the word, and the
     /// link.
     fn file(&self, word: &str) -> Option<(usize, String)> {
         let word = word.trim_end_matches(['.', ':', '!', '?']);
@@ -112,14 +112,15 @@ impl Base {
     }
 }
 
-/// The codes that `painted` begins with, the text up to the next codes, and the rest.
+/// Splits `painted` into the codes at its beginning, the text up to the next codes, and the rest.
 fn piece(painted: &str) -> (&str, &str, &str) {
     let start = codes_length(painted);
     let end = painted[start..].find('\x1b').map_or(painted.len(), |at| start + at);
     (&painted[..start], &painted[start..end], &painted[end..])
 }
 
-/// How long the escape sequences are that `painted` begins with (ECMA-48, `CSI`). Any other escape is alone.
+/// Length of the escape sequences at the beginning of `painted` (ECMA-48, `CSI`). Any other escape counts as one
+/// character.
 fn codes_length(painted: &str) -> usize {
     let mut length = 0;
     while painted[length..].starts_with('\x1b') {
@@ -130,7 +131,7 @@ fn codes_length(painted: &str) -> usize {
     length
 }
 
-/// Whether the text before `rest` and `after` may continue elsewhere: behind an ellipsis, in the next row of a table's
+/// Whether the text before `rest` and `after` may continue elsewhere: after an ellipsis, in the next row of a table
 /// cell, or in the next line.
 fn is_cut(rest: &str, after: &str, is_full: bool) -> bool {
     let next = visible(rest).chain(visible(after)).find(|c| *c != ' ');
@@ -156,7 +157,7 @@ fn is_web(address: &str) -> bool {
     matches!(scheme.as_deref(), Some("http" | "https")) && !address.contains('…')
 }
 
-/// The words of a text, as paths are written in it.
+/// The words of a text, split as paths are delimited.
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     let is_around = |c: char| c.is_whitespace() || AROUND_PATHS.contains(&c);
     let start = move |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
@@ -165,7 +166,7 @@ fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
         .map(move |word| start(word)..start(word) + word.len())
 }
 
-/// The text with all bytes that are not `plain` in percent-encoding (RFC 3986, 2.1).
+/// Percent-encodes all bytes of `text` that are not `plain` (RFC 3986, 2.1).
 fn encoded(text: &str, plain: impl Fn(u8) -> bool) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -185,7 +186,7 @@ fn is_of_address(byte: u8) -> bool {
     byte.is_ascii_graphic()
 }
 
-/// Writes text to a terminal, with links. The last word is held back until it is known where it ends.
+/// Writes text to a terminal, with links. The last word is held back until its end is known.
 pub(crate) struct LinkWriter<Out: Write> {
     out: Out,
     links: Links,
@@ -207,7 +208,7 @@ impl<Out: Write> LinkWriter<Out> {
 }
 
 impl<Out: Write> Write for LinkWriter<Out> {
-    /// `bytes` end between characters, as those of `write!` do.
+    /// `bytes` must end between characters, as those of `write!` do.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.links.are_on() {
             return self.out.write(bytes);
@@ -236,7 +237,7 @@ impl<Out: Write> Drop for LinkWriter<Out> {
 mod tests {
     use super::*;
 
-    /// `⟨TARGET|TEXT⟩` for each link, without colors.
+    /// Formats each link as `⟨TARGET|TEXT⟩`, without colors.
     fn shown(linked: &str, folder: &Path) -> String {
         let folder = folder.canonicalize().unwrap().to_string_lossy().into_owned();
         let linked = linked.replace("\x1b]8;;\x07", "⟩").replace("\x1b]8;;", "⟨").replace('\x07', "|");

@@ -1,30 +1,30 @@
-//! [`Look`]: the colors of everything, and what the terminal can show.
+//! [`Look`]: the colors of a theme, limited to what the terminal supports.
 use ratatui::style::{Color, Modifier, Style};
 use two_face::theme::{EmbeddedLazyThemeSet, EmbeddedThemeName};
 
-/// Colors of code.
+/// A color theme for code.
 pub type SyntaxTheme = EmbeddedThemeName;
 
-/// All of them; people call them by [`SyntaxTheme::as_name`].
+/// All color themes for code; the user names them by [`SyntaxTheme::as_name`].
 pub fn syntax_themes() -> &'static [SyntaxTheme] {
     EmbeddedLazyThemeSet::theme_names()
 }
 
-/// How many colors the terminal shows.
+/// How many colors the terminal supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
     /// No colors, only bold and underlined text (`NO_COLOR`).
     None,
-    /// The sixteen of the terminal's own palette.
+    /// The 16 colors of the terminal's palette.
     Sixteen,
-    /// 256.
+    /// 256 colors.
     Many,
-    /// 16 million.
+    /// 16 million colors.
     True,
 }
 
 impl Depth {
-    /// What the variables of the environment say.
+    /// The depth according to the environment variables.
     pub fn of(no_color: bool, colorterm: Option<&str>, term: Option<&str>) -> Self {
         let term = term.unwrap_or_default();
         match (no_color, colorterm) {
@@ -37,10 +37,10 @@ impl Depth {
     }
 }
 
-/// A theme: what people choose.
+/// A theme that the user can choose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
-    /// The sixteen colors of the terminal, whatever they are set to.
+    /// The 16 colors of the terminal's palette, as the user configured them.
     #[default]
     Terminal,
     /// For dark backgrounds.
@@ -52,7 +52,7 @@ pub enum Theme {
 }
 
 impl Theme {
-    /// All there are.
+    /// All built-in themes.
     pub const ALL: [Self; 4] = [Self::Terminal, Self::Dark, Self::Light, Self::Plain];
 
     /// What people call it.
@@ -71,16 +71,16 @@ impl Theme {
     }
 }
 
-/// Colors that replace those of a theme. A terminal with too few colors for one shows that of the theme.
+/// Colors that replace those of a theme. If the terminal has too few colors for one, the theme's color is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Palette {
-    /// What the user says, and what wants attention.
+    /// The user's input, and what needs attention.
     pub accent: Option<Color>,
     /// The color of less important text.
     pub dim: Option<Color>,
-    /// What worked.
+    /// Successes.
     pub good: Option<Color>,
-    /// What did not.
+    /// Failures.
     pub bad: Option<Color>,
     /// Questions.
     pub warn: Option<Color>,
@@ -90,13 +90,13 @@ pub struct Palette {
     pub link: Option<Color>,
     /// Background of added lines.
     pub added: Option<Color>,
-    /// Background of text that was added in a line.
+    /// Background of the added part of a line.
     pub added_words: Option<Color>,
     /// Background of removed lines.
     pub removed: Option<Color>,
-    /// Background of text that was removed from a line.
+    /// Background of the removed part of a line.
     pub removed_words: Option<Color>,
-    /// Colors of code, where the terminal has 256 colors or more.
+    /// Colors of code, if the terminal has 256 colors or more.
     pub syntax: Option<SyntaxTheme>,
 }
 
@@ -118,21 +118,21 @@ impl Palette {
     };
 }
 
-/// A theme of the user's own.
+/// A user-defined theme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnTheme {
     /// What people call it.
     pub name: String,
-    /// The theme that has the other colors.
+    /// The theme from which all other colors are taken.
     pub base: Theme,
-    /// The colors of its own.
+    /// The colors that the theme replaces.
     pub palette: Palette,
 }
 
-/// The themes that can be chosen beside [`Theme::ALL`].
+/// The themes in addition to [`Theme::ALL`].
 #[derive(Clone, Debug, Default)]
 pub struct Themes {
-    /// Themes of the user, by name.
+    /// User-defined themes.
     pub own: Vec<OwnTheme>,
 }
 
@@ -143,39 +143,39 @@ impl Themes {
         Theme::ALL.map(|theme| theme.name().to_owned()).into_iter().chain(own).collect()
     }
 
-    /// The theme of this name: a theme, and the colors that replace its own.
+    /// The theme with this name: a built-in theme, and the colors that replace its own.
     pub(crate) fn named(&self, name: &str) -> Option<(Theme, Palette)> {
         let own = || self.own.iter().find(|theme| theme.name == name);
         let built_in = Theme::named(name).map(|theme| (theme, Palette::NONE));
         built_in.or_else(|| own().map(|theme| (theme.base, theme.palette)))
     }
 
-    /// The name of what `look` has.
+    /// The name of the theme of `look`.
     pub(crate) fn name_of(&self, look: &Look) -> String {
         let is_shown = |theme: &&OwnTheme| (theme.base, theme.palette) == (look.theme, look.palette);
         self.own.iter().find(is_shown).map_or(look.theme.name().to_owned(), |theme| theme.name.clone())
     }
 }
 
-/// What each thing looks like.
+/// The style of each kind of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// What people chose.
+    /// The theme that the user chose.
     pub theme: Theme,
-    /// What the terminal can show.
+    /// The colors that the terminal supports.
     pub depth: Depth,
     /// Whether the terminal's own background is light.
     pub is_light: bool,
-    /// Colors of the user's own theme.
+    /// Colors of the user-defined theme.
     pub palette: Palette,
 }
 
-/// Where code stands.
+/// The background of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// On the terminal's own background.
+    /// The terminal's own background.
     Same,
-    /// On the ground of what was added or removed.
+    /// The background of added or removed lines.
     Changed,
 }
 
@@ -196,7 +196,7 @@ impl Look {
         self.theme == Theme::Plain || self.depth == Depth::None
     }
 
-    /// Colors of code; `None` if nothing is colored.
+    /// Colors of code; `None` for no colors.
     pub(crate) fn code_theme(&self) -> Option<SyntaxTheme> {
         match (self.is_plain(), self.theme, self.depth) {
             (true, ..) => None,
@@ -207,20 +207,20 @@ impl Look {
         }
     }
 
-    /// Colors of code on one of the two sides.
+    /// Colors of code on this background.
     pub(crate) fn theme_on(&self, side: Side) -> Option<SyntaxTheme> {
         match (side, self.theme) {
             (Side::Changed, Theme::Terminal) if self.grounds(true).is_some() => {
                 Some(if self.is_light { SyntaxTheme::OneHalfLight } else { SyntaxTheme::OneHalfDark })
             }
-            // There the whole line has one color.
+            // On such lines, the whole line has one color.
             (Side::Changed, _) if self.grounds(true).is_none() => None,
             _ => self.code_theme(),
         }
     }
 
-    /// What a line looks like that was added or removed, and the ground of the part that differs in it; `None` if there
-    /// are too few colors. The text has a color of its own, since the terminal's own is not known for sure.
+    /// The style of an added or removed line, and the background of the part that differs; `None` if there are too few
+    /// colors. The text has its own color, since the terminal's default is not known for sure.
     pub(crate) fn grounds(&self, is_added: bool) -> Option<(Style, Color)> {
         if self.is_plain() || self.depth < Depth::Many {
             return None;
@@ -260,7 +260,7 @@ impl Look {
         }
     }
 
-    /// Whether the terminal has this color, or one near it.
+    /// Whether the terminal supports this color or a similar one.
     fn has(&self, color: Color) -> bool {
         match color {
             Color::Rgb(..) | Color::Indexed(16..) => self.depth >= Depth::Many,
@@ -272,7 +272,7 @@ impl Look {
         if self.is_plain() { Style::new() } else { Style::new().fg(color) }
     }
 
-    /// The nearest color that the terminal has.
+    /// The nearest color that the terminal supports.
     pub(crate) fn shown(&self, color: Color) -> Color {
         match (color, self.depth) {
             (Color::Rgb(r, g, b), Depth::Many) => Color::Indexed(nearest(r, g, b)),
@@ -280,7 +280,7 @@ impl Look {
         }
     }
 
-    /// What the person says, and what wants attention.
+    /// The style of the user's input, and of what needs attention.
     pub(crate) fn accent(&self) -> Style {
         self.colored(self.palette.accent, Color::Cyan, 0x56b6c2, 0x0184bc)
     }
@@ -303,7 +303,7 @@ impl Look {
         self.colored(self.palette.bad, Color::Red, 0xe06c75, 0xc0392b)
     }
 
-    /// A question waits for an answer.
+    /// The style of a question that waits for an answer.
     pub(crate) fn warn(&self) -> Style {
         self.colored(self.palette.warn, Color::Yellow, 0xe5c07b, 0x9a6700)
     }

@@ -1,17 +1,17 @@
-//! [`Pictures`]: shows pictures inside text, if the terminal can.
+//! [`Pictures`]: shows pictures inside text, if the terminal supports it.
 use super::sixel;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use haft_core::Image;
 
-/// How the terminal shows pictures.
+/// The format in which the terminal shows pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pictures {
     /// The terminal shows no pictures.
     #[default]
     None,
-    /// The terminal has to say it, when there is a picture to show.
+    /// Unknown: the terminal is asked when there is a picture to show.
     Asked,
-    /// Sixels, as its answer to a question for its attributes says; with the pixels of a cell.
+    /// Sixels, which the terminal lists among its attributes; with the size of a cell in pixels.
     Sixel((usize, usize)),
     /// The graphics protocol of kitty (sw.kovidgoyal.net/kitty/graphics-protocol): kitty, Ghostty.
     Kitty,
@@ -19,16 +19,16 @@ pub enum Pictures {
     Iterm,
 }
 
-/// Columns and rows that a picture takes at most.
+/// Maximum columns and rows of a picture.
 const MAX_CELLS: (usize, usize) = (60, 20);
 /// Approximate width and height of a terminal cell in pixels.
 const CELL_PIXELS: (usize, usize) = (10, 20);
-/// Maximum bytes of an escape sequence of kitty.
+/// Maximum length of an escape sequence of kitty, in bytes.
 const MAX_SEQUENCE_BYTES: usize = 4096;
 
 impl Pictures {
-    /// Chooses the format by the variables `TERM` and `TERM_PROGRAM`. Inside of `tmux` or `screen` only sixels pass
-    /// through, and only some versions let them.
+    /// Chooses the format by the variables `TERM` and `TERM_PROGRAM`. `tmux` and `screen` pass only sixels, and only in
+    /// some versions.
     pub fn of(term: Option<&str>, program: Option<&str>) -> Self {
         let term = term.unwrap_or_default();
         match program.unwrap_or_default() {
@@ -49,7 +49,8 @@ impl Pictures {
         }
     }
 
-    /// The sequence that shows `image` in `columns` columns; `None` if the terminal cannot, or if the data is invalid.
+    /// The sequence that shows `image` in `columns` columns; `None` if the terminal does not support it, or if the data
+    /// is invalid.
     pub(crate) fn sequence(self, image: &Image, columns: usize) -> Option<String> {
         let bytes = STANDARD.decode(&image.data).ok()?;
         let (columns, rows) = cells(&bytes, columns);
@@ -68,7 +69,7 @@ impl Pictures {
     }
 }
 
-/// In pieces, as the protocol wants it; `q=2` keeps the terminal from answering.
+/// The sequence in chunks, as kitty's protocol requires; `q=2` suppresses the terminal's answers.
 fn kitty(data: &str, columns: usize, rows: usize) -> String {
     let pieces = data.as_bytes().chunks(MAX_SEQUENCE_BYTES).map(String::from_utf8_lossy);
     let last = data.len().div_ceil(MAX_SEQUENCE_BYTES).saturating_sub(1);
@@ -82,7 +83,7 @@ fn kitty(data: &str, columns: usize, rows: usize) -> String {
     sequence.collect()
 }
 
-/// How many columns and rows it takes: its own size where that is known and fits.
+/// The columns and rows of a picture: its own size if that is known and fits.
 fn cells(bytes: &[u8], columns: usize) -> (usize, usize) {
     let most = columns.saturating_sub(4).clamp(1, MAX_CELLS.0);
     let Some((wide, high)) = png_size(bytes) else { return (most.min(40), 12) };
@@ -94,7 +95,7 @@ fn cells(bytes: &[u8], columns: usize) -> (usize, usize) {
     }
 }
 
-/// In pixels, of a PNG (RFC 2083, 3.2 and 4.1.1).
+/// The size of a PNG in pixels (RFC 2083, 3.2 and 4.1.1).
 pub(crate) fn png_size(bytes: &[u8]) -> Option<(usize, usize)> {
     let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?) as usize);
     bytes.starts_with(b"\x89PNG\r\n\x1a\n").then_some(())?;

@@ -1,21 +1,23 @@
-//! [`sequence`]: pictures as sixels: rows of six pixels, one color after the other (DEC STD 070, chapter 9).
+//! [`sequence`]: encodes pictures as sixels: bands of six rows of pixels, one color after the other (DEC STD 070,
+//! chapter 9).
 use std::{fmt::Write, io::Cursor};
 
-/// Levels of red, green and blue; 216 colors fit the 256 that every such terminal has.
+/// Levels of red, green and blue; the resulting 216 colors fit into the 256 that every such terminal has.
 const COLOR_LEVELS: usize = 6;
-/// Rows of pixels that are drawn at once.
+/// Rows of pixels in a band.
 const BAND_ROWS: usize = 6;
-/// Where a level is rounded up, so that neighboring pixels mix to what is between two levels (Bayer, 1973).
+/// Thresholds of ordered dithering: where a level is rounded up, so that neighboring pixels mix to a value between two
+/// levels (Bayer, 1973).
 const DITHER_PATTERN: [[usize; 4]; 4] = [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]];
 
-/// A picture: red, green, blue and how opaque, of each pixel.
+/// A picture: red, green, blue and alpha of each pixel.
 struct Pixels {
     wide: usize,
     high: usize,
     data: Vec<u8>,
 }
 
-/// The sequence that draws a PNG in this many pixels; `None` if it cannot be read.
+/// The sequence that draws a PNG scaled to this size in pixels; `None` if it cannot be read.
 pub(super) fn sequence(png: &[u8], (wide, high): (usize, usize)) -> Option<String> {
     let pixels = read(png)?;
     let colors: Vec<Option<usize>> = (0..high)
@@ -63,7 +65,7 @@ fn read(png: &[u8]) -> Option<Pixels> {
     Some(Pixels { wide: frame.width as usize, high: frame.height as usize, data })
 }
 
-/// The color of a pixel of the picture in its new size; `None` if it is transparent.
+/// The color of a pixel of the scaled picture; `None` if it is transparent.
 fn color(pixels: &Pixels, (x, y): (usize, usize), (wide, high): (usize, usize)) -> Option<usize> {
     let span = |at: usize, new: usize, old: usize| {
         let from = at * old / new;
@@ -90,7 +92,7 @@ fn used(colors: &[Option<usize>]) -> [bool; COLOR_LEVELS * COLOR_LEVELS * COLOR_
     used
 }
 
-/// Where a band has this color: for each column six bits, and how often in a row.
+/// Draws one color of a band: six bits for each column, with run lengths.
 fn row(text: &mut String, band: &[Option<usize>], wide: usize, color: usize) {
     let sixel = |column: usize| {
         let bits = band.iter().skip(column).step_by(wide).enumerate();

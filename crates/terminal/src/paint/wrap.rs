@@ -6,7 +6,7 @@ use ratatui::{
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// How wide a text is on the screen. A tab is four columns.
+/// The width of a text on the screen. A tab takes four columns.
 pub(crate) fn width(text: &str) -> usize {
     text.graphemes(true).map(columns).sum()
 }
@@ -27,7 +27,7 @@ impl Cell<'_> {
     }
 }
 
-/// The rows of `spans`; at least one. A row ends between words, or within one that is longer than a row.
+/// Wraps `spans` into rows, at least one. A row ends between words, or inside a word that is longer than a row.
 pub(crate) fn wrap(spans: &[Span<'_>], width: usize) -> Vec<Vec<Span<'static>>> {
     let cells: Vec<Cell<'_>> = spans.iter().flat_map(cells).collect();
     let mut rows = Vec::new();
@@ -70,7 +70,7 @@ fn cells<'a>(span: &'a Span<'_>) -> impl Iterator<Item = Cell<'a>> {
     span.content.graphemes(true).map(move |text| Cell { text, style, columns: columns(text) })
 }
 
-/// How many cells make the next row; always one at least.
+/// The number of cells in the next row, at least one.
 fn row_length(cells: &[Cell<'_>], width: usize) -> usize {
     let mut used = 0;
     let mut last_break = None;
@@ -79,7 +79,7 @@ fn row_length(cells: &[Cell<'_>], width: usize) -> usize {
             if cell.is_blank() {
                 return place + 1;
             }
-            // A word that fits in no row is broken anyway, and stays where it begins.
+            // A word that is longer than a row is broken anyway, and stays where it begins.
             let fits = |start: &usize| word(&cells[*start..]) <= width;
             return last_break.filter(fits).unwrap_or(place);
         }
@@ -91,7 +91,7 @@ fn row_length(cells: &[Cell<'_>], width: usize) -> usize {
     cells.len()
 }
 
-/// Columns of the word that `cells` begin with. A wide character is one.
+/// Columns of the word at the beginning of `cells`. A wide character counts as a word.
 fn word(cells: &[Cell<'_>]) -> usize {
     let rest = cells.iter().skip(1).take_while(|cell| !cell.is_blank() && cell.columns < 2);
     cells.iter().take(1).chain(rest).map(|cell| cell.columns).sum()
@@ -114,7 +114,7 @@ fn joined(row: &[Cell<'_>]) -> Vec<Span<'static>> {
     spans
 }
 
-/// Rows behind `first`, and behind as many blanks as it is wide.
+/// Wraps `spans` with a hanging indent: the first row after `first`, the others after as many blanks.
 pub(crate) fn hanging(first: Span<'static>, spans: &[Span<'_>], columns: usize) -> Vec<Line<'static>> {
     let indent = width(&first.content);
     let rows = wrap(spans, columns.saturating_sub(indent)).into_iter().enumerate();
@@ -125,7 +125,7 @@ pub(crate) fn hanging(first: Span<'static>, spans: &[Span<'_>], columns: usize) 
     lines.collect()
 }
 
-/// The rows of a text that is laid out already: those of a line stand behind the blanks that it begins with.
+/// Wraps a text whose indentation counts: the rows of a line are indented like the line.
 pub(crate) fn laid_out(text: &str, style: Style, columns: usize) -> Vec<Line<'static>> {
     let rows = text.lines().flat_map(|line| {
         let blanks = line.len() - line.trim_start_matches(' ').len();
@@ -135,7 +135,7 @@ pub(crate) fn laid_out(text: &str, style: Style, columns: usize) -> Vec<Line<'st
     rows.collect()
 }
 
-/// Cut to one row, with `…` where something is missing.
+/// Cuts `line` to one row, with `…` where something is missing.
 pub(crate) fn one_row(line: Line<'static>, columns: usize) -> Line<'static> {
     if line.width() <= columns {
         return line;

@@ -1,4 +1,4 @@
-//! Accepting parts of a change: the list of them, and the lines of the one at the cursor.
+//! Accepting parts of a change: a list of the parts, and the lines of the part at the cursor.
 use super::{
     app::App, approval::changes_of, draw::Picture, list::unseen, mode::Mode, page::Page, parts::Parts,
     wrap::one_row,
@@ -8,13 +8,13 @@ use haft_core::{Answer, Command, Fact};
 use haft_present::timeline::Asked;
 use ratatui::text::{Line, Span};
 
-/// Of the rows that are free, the list of parts takes at most this share; the rest is for the lines of one of them.
+/// Divisor of the free rows: the list of parts gets at most this share, the rest shows the lines of one part.
 const LIST_SHARE: usize = 3;
-/// Parts that are listed however small the terminal is.
+/// Minimum number of listed parts, whatever the size of the terminal.
 const MIN_LISTED: usize = 2;
 
 impl App {
-    /// Lists the parts of what the call would do to files.
+    /// Lists the parts of the call's changes to files.
     pub(super) fn choose_parts(&mut self) {
         let (Some(Asked::Approval { fact, .. }), Some(session)) = (self.view.asked.front(), &self.session)
         else {
@@ -28,7 +28,7 @@ impl App {
         }
     }
 
-    /// The list of parts, while the keys go to it.
+    /// The list of parts, if it has the focus.
     pub(super) fn parts(&mut self) -> Option<&mut Parts> {
         match &mut self.mode {
             Mode::Parts(parts) => Some(parts),
@@ -51,7 +51,7 @@ impl App {
         }
     }
 
-    /// All lines of the part at the cursor.
+    /// A page with all lines of the part at the cursor.
     pub(super) fn part_page(&self) -> Option<Page> {
         let Mode::Parts(parts) = &self.mode else { return None };
         let (offer, _) = parts.parts.get(parts.at)?;
@@ -60,7 +60,7 @@ impl App {
         Some(Page::new(offer.name.clone(), lines, false))
     }
 
-    /// The list, below it the lines of the part at the cursor, and the keys.
+    /// Draws the list, below it the lines of the part at the cursor, and the keys.
     pub(super) fn parts_picture(&self, mut lines: Vec<Line<'static>>, parts: &Parts) -> Picture {
         let look = &self.look;
         let count = parts.parts.len();
@@ -110,7 +110,7 @@ impl App {
     }
 }
 
-/// Whether the call changes folders that are shown as a summary: they go with the whole only.
+/// Whether the call changes folders that are shown as a summary: they can only be accepted with the whole.
 fn has_folders(fact: &Fact) -> bool {
     matches!(fact, Fact::ApprovalAsked { bulk, .. } if !bulk.is_empty())
 }

@@ -1,5 +1,5 @@
-//! What a person asks about the session or for it beside the conversation: its state, its changes, where the configuration
-//! is, a key of a provider.
+//! Commands about the session beside the conversation: its state, its changes, the location of the configuration, the
+//! API key of a provider.
 use super::{
     app::{App, Done, Request},
     page::Page,
@@ -14,19 +14,19 @@ use haft_core::{active_path, changed::Changed};
 use haft_present::host::TriedServer;
 use ratatui::text::{Line, Span};
 
-/// Columns of the names on the page of the state.
+/// Columns of the names on the status page.
 const NAME_COLUMNS: usize = 13;
 const STATUS_TITLE: &str = "status";
 
 impl App {
-    /// Shows how the session stands; MCP servers once they have answered.
+    /// Shows the status of the session, with MCP servers once they have answered.
     pub(super) fn show_status(&mut self) {
         self.status_page(None);
         let (host, workspace) = (self.around.host.clone(), self.around.workspace.clone());
         self.waiting.push(Box::pin(async move { Done::Status(host.servers(&workspace).await) }));
     }
 
-    /// Adds the servers to the page, if it is still open.
+    /// Adds the servers to the status page, if it is still open.
     pub(super) fn status_of(&mut self, servers: &[TriedServer]) {
         if self.mode.page().is_some_and(|page| page.title == STATUS_TITLE) {
             self.status_page(Some(servers));
@@ -45,7 +45,7 @@ impl App {
         self.mode.read(Page::new(STATUS_TITLE, lines, false));
     }
 
-    /// Shows what became of each file since the session began.
+    /// Shows the changes to each file since the session began.
     pub(super) fn show_changes(&mut self) {
         let entries = self.entries().unwrap_or_default();
         let path = active_path(&entries);
@@ -75,7 +75,7 @@ impl App {
         self.note(&lines);
     }
 
-    /// Shows the thoughts of the model from here on, or no longer.
+    /// Shows or hides the model's thoughts from here on.
     pub(super) fn toggle_thinking(&mut self) {
         self.shows_thinking = !self.shows_thinking;
         self.note(if self.shows_thinking {
@@ -85,7 +85,7 @@ impl App {
         });
     }
 
-    /// Asks for the key of a provider, once this key is done with.
+    /// Asks for a provider's API key after this key press is handled.
     pub(super) fn log_in(&mut self, provider: Option<String>) {
         if self.must_wait() {
             return;
@@ -96,7 +96,7 @@ impl App {
         }
     }
 
-    /// Goes on once a key was saved, or was not.
+    /// Continues after the question for an API key: lists the models if a key was saved.
     pub(super) fn logged_in(&mut self, saved: Result<bool, String>) {
         match saved {
             Ok(true) => self.pick_model(),

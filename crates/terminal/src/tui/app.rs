@@ -27,7 +27,7 @@ use haft_present::{
 use ratatui::text::Line;
 use std::time::{Duration, Instant};
 
-/// A turn of this length may end unwatched.
+/// Minimum length of a turn whose end the user is notified of.
 const LONG_TURN_TIME: Duration = Duration::from_secs(10);
 
 /// Everything that the screen shows.
@@ -37,23 +37,23 @@ pub(super) struct App {
     pub(super) engine: Option<Engine>,
     pub(super) session: Option<Session>,
     pub(super) events: BoxStream<'static, Event>,
-    /// Requests to the host that are not answered yet.
+    /// Requests to the host without an answer yet.
     pub(super) waiting: FuturesUnordered<BoxFuture<'static, Done>>,
-    /// A prompt that was submitted for a session that is still opening.
+    /// A prompt that was submitted while its session is still opening.
     pub(super) submitted_early: Option<Draft>,
     pub(super) view: Timeline,
     pub(super) input: Input,
     pub(super) mode: Mode,
-    /// Prompts with pastes: all of it, and as it was typed.
+    /// Prompts with folded pastes: the whole text, and the text as it was typed.
     pub(super) folded: Vec<(String, String)>,
     /// Lines for the scrollback.
     pub(super) above: Vec<Line<'static>>,
-    /// Pictures, and in front of which of those lines.
+    /// Pictures, each with the index of the line in `above` before which it is drawn.
     pub(super) pictures: Vec<(usize, Image)>,
-    /// A word about the last key.
+    /// A hint about the last key.
     pub(super) hint: Option<Hint>,
     pub(super) files: Option<Vec<list::Item>>,
-    /// What an MCP server offers for what is being typed.
+    /// Completions of an MCP server for the typed text.
     pub(super) offered: Option<Offered>,
     pub(super) sessions: Sessions,
     pub(super) columns: usize,
@@ -62,59 +62,59 @@ pub(super) struct App {
     /// Bytes that are written unchanged: a bell, the clipboard.
     pub(super) raw: String,
     pub(super) request: Option<Request>,
-    /// What [`Request::Edit`] is about.
+    /// The text of [`Request::Edit`].
     pub(super) editing: Option<Editing>,
-    /// The text that a question is about, as it was edited.
+    /// The text of a question, as the user edited it.
     pub(super) edited_draft: Option<(CallId, String)>,
-    /// The provider that [`Request::LogIn`] is about, if it is known.
+    /// The provider of [`Request::LogIn`], if it is known.
     pub(super) provider: Option<String>,
     pub(super) shows_thinking: bool,
-    /// Esc was pressed, or Ctrl+C, and once more means more.
+    /// When Esc or Ctrl+C was pressed; a second press does more.
     pub(super) escaped: Option<(KeyCode, Instant)>,
     /// The text that was being typed when a question came.
     pub(super) draft: Option<Draft>,
     /// When the last key of a text was pressed.
     pub(super) typed: Option<Instant>,
-    /// When the question appeared that is on the screen.
+    /// When the question on the screen appeared.
     pub(super) asked_since: Option<Instant>,
-    /// The question came below a list or a page, and has not been seen.
+    /// Whether the question appeared below a list or a page, and has not been seen.
     pub(super) is_asked_below: bool,
-    /// When the last key was pressed that came with the question, or without a pause behind such a key.
+    /// When the last early key was pressed: one that came with the question, or without a pause after such a key.
     pub(super) early: Option<Instant>,
-    /// A prompt that waits was asked back here.
+    /// Whether the user takes back a waiting prompt.
     pub(super) is_withdrawing: bool,
     pub(super) open_request: OpenRequest,
-    /// How hard the model thinks, where that was chosen.
+    /// The reasoning effort, if it was chosen.
     pub(super) effort: Option<String>,
     /// The session on the screen.
     pub(super) shown: Option<String>,
-    /// What the command for the status line was told and said.
+    /// The input of the status line's command, and its output.
     pub(super) status_output: StatusOutput,
 }
 
-/// What a key asks of the terminal.
+/// A key's request to the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Leaves the conversation.
     Leave,
     /// Stops the process, as a shell's Ctrl+Z does.
     Suspend,
-    /// Asks for the key of a provider.
+    /// Asks for a provider's API key.
     LogIn,
-    /// Opens what is typed, or what a call would write, in an editor.
+    /// Opens the typed text, or the text that a call would write, in an editor.
     Edit,
 }
 
-/// What the editor gets, and where its text goes afterwards.
+/// The text for the editor, and where the result goes.
 pub(super) enum Editing {
     Prompt(String),
     /// The file that a call would write.
     Proposal(CallId, Proposed),
-    /// The text that a question is about.
+    /// The text that a question asks about.
     Draft(CallId, String),
 }
 
-/// A word in the last line.
+/// A hint in the last line.
 pub(super) enum Hint {
     /// A hint that disappears with the next key.
     Brief(String),
@@ -128,14 +128,14 @@ impl<T: Into<String>> From<T> for Hint {
     }
 }
 
-/// What came of something that took a while.
+/// The result of a request that takes time.
 pub(super) enum Done {
     /// A conversation was opened, as the request asked.
     Opened(Conversation, OpenRequest),
-    /// That failed, and this is what was open before, if it opens.
+    /// Opening a conversation failed; holds the conversation that was open before, if it could be opened again.
     NotOpened(Result<(Conversation, OpenRequest), String>),
     Files(Vec<list::Item>),
-    /// What MCP servers offer for this text.
+    /// Completions of MCP servers for this text.
     Offered(String, Option<Completions>),
     /// Models that vendors and servers list.
     Models(Vec<(String, String)>),
@@ -144,17 +144,17 @@ pub(super) enum Done {
     Status(Vec<TriedServer>),
     /// The last prompt and reply of sessions, by their IDs.
     Sessions(Vec<(String, Recap)>),
-    /// The first line of the command for the status line, or what it did instead.
+    /// The first line of output of the status line's command, or why it failed.
     StatusLine(Result<String, String>),
     /// The picture in the clipboard.
     Picture(Result<Image, String>),
     /// A prompt whose documents have been read.
     Read(Result<Vec<Part>, Problem>),
-    /// A result about sessions of another machine.
+    /// A result about sessions on another machine.
     Remote(RemoteDone),
 }
 
-/// What came of something that another machine was asked for.
+/// The result of a request to another machine.
 pub(super) enum RemoteDone {
     Listed(Result<Vec<Summary>, Problem>),
     Forked(Result<String, Problem>),
@@ -237,7 +237,7 @@ impl App {
         self.view.asked.front().map(|asked| asked.call().clone())
     }
 
-    /// Lets the keys go to what is asked, and what was being typed come back.
+    /// Directs the keys to the open question; if there is none, restores the text that was being typed.
     pub(super) fn follow_asked(&mut self) {
         (self.asked_since, self.early) = (Some(Instant::now()), None);
         self.is_asked_below = self.is_covered();
@@ -257,7 +257,7 @@ impl App {
         self.complete();
     }
 
-    /// Puts the typed text aside when a question comes: it is not an answer to it.
+    /// Puts the typed text aside when a question appears, since it is not an answer to it.
     fn put_draft_aside(&mut self) {
         let is_question = matches!(self.view.asked.front(), Some(Asked::Question { .. }));
         match (is_question, self.draft.take()) {
@@ -270,7 +270,7 @@ impl App {
         }
     }
 
-    /// The session is over: nothing more comes from it.
+    /// Handles the end of the session, which sends no more events.
     pub(super) fn closed(&mut self) {
         self.events = futures::stream::pending().boxed();
         self.view.rest();
@@ -302,7 +302,7 @@ impl App {
         self.pictures.extend(block.images().iter().map(|image| (place, image.clone())));
     }
 
-    /// Draws with the diffs of this session.
+    /// Calls `draw` with a painter for this session's diffs.
     pub(super) fn painted<T>(&self, draw: impl FnOnce(&Painter<'_>) -> T) -> T {
         self.painted_in(Room::SCROLLS, draw)
     }
@@ -316,12 +316,12 @@ impl App {
         draw(&Painter { columns: self.columns, look: self.look, files_of: &files_of, room })
     }
 
-    /// Whether something moves by itself: nothing does while a person is asked, or reads a page.
+    /// Whether something is animated: nothing is while the user is asked or reads a page.
     pub(super) fn is_moving(&self) -> bool {
         self.busy_since().is_some() && self.view.asked.is_empty() && !matches!(self.mode, Mode::Read(..))
     }
 
-    /// Since when something continues.
+    /// When the current work began.
     pub(super) fn busy_since(&self) -> Option<Instant> {
         let view = &self.view;
         view.since.filter(|_| view.working).or(view.summarizing_since).or(view.undoing_since)
@@ -357,7 +357,7 @@ impl App {
         self.send(Command::Rewind { to });
     }
 
-    /// Lets go of what is open and opens something else; the same again where that fails.
+    /// Closes the current session and opens another; if that fails, opens the current one again.
     pub(super) fn open(&mut self, request: OpenRequest) {
         if self.must_wait() {
             return;
@@ -454,13 +454,13 @@ impl App {
             self.send(Command::reply(call, answer));
         }
         if self.draft.is_some() {
-            // A beginning without an answer is of no use.
+            // A partial text for the answer is useless.
             self.input.clear();
         }
         self.follow_asked();
     }
 
-    /// Whether an answer given here counts.
+    /// Whether an answer from this process counts. If not, shows a hint.
     pub(super) fn may_allow(&mut self) -> bool {
         let may = self.session.as_ref().is_none_or(Session::may_allow);
         if !may {

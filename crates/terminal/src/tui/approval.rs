@@ -1,4 +1,4 @@
-//! The approval of a call: what it would do, the question, its three answers.
+//! The approval of a call: what it would do, the question, and its three answers.
 use super::{
     app::App,
     draw::Picture,
@@ -26,21 +26,21 @@ use haft_present::{
 use ratatui::text::{Line, Span};
 
 const ANSWER_COUNT: usize = 3;
-/// The place of the last one, which refuses.
+/// Index of the last answer, which refuses.
 const REFUSAL: usize = ANSWER_COUNT - 1;
-/// Columns from which an answer has room for a second key.
+/// Minimum columns to show a second key for an answer.
 const WIDE_COLUMNS: usize = 60;
-/// Rows of a diff that shows both sides of a change: its head, two lines, and how many more there are.
+/// Rows of a diff that shows both sides of a change: its head, two lines, and the count of further lines.
 const DIFF_ROWS: usize = 4;
-/// A line that is removed, and one that is added.
+/// Minimum rows of a diff: a removed line and an added one.
 const MIN_DIFF_ROWS: usize = 2;
 const INSTEAD_PLACEHOLDER: &str = "what to do instead (Enter to refuse, Esc to go back)";
-/// The hint at a key that is no answer.
+/// The hint after a key that is not an answer.
 pub(super) fn answer_hint(keys: &Keys) -> String {
     format!("approval needed: {}", answer_keys(keys))
 }
 
-/// `y, a or n`.
+/// The keys of the answers: `y, a or n`.
 pub(super) fn answer_keys(keys: &Keys) -> String {
     let [yes, always, no] =
         [Action::Allow, Action::AllowAlways, Action::Refuse].map(|action| keys.name(Place::Approval, action));
@@ -48,7 +48,7 @@ pub(super) fn answer_keys(keys: &Keys) -> String {
 }
 
 impl App {
-    /// What asks, below `lines`, with the cursor where something is typed.
+    /// Draws the question below `lines`, with the cursor if something is typed.
     pub(super) fn approval_picture(&mut self, mut lines: Vec<Line<'static>>, fact: &Fact) -> Picture {
         let chosen = if let Mode::Approve(chosen) = self.mode { chosen } else { REFUSAL };
         if self.rows < ROOMY_ROWS {
@@ -59,11 +59,11 @@ impl App {
                 let (rows, cursor) = self.input.rows_for(INSTEAD_PLACEHOLDER, self.columns, &self.look);
                 (rows, Some(cursor))
             }
-            // What the person was writing waits, and stays in view.
+            // Text that the user was writing stays in view.
             _ if !self.input.is_empty() => (self.input.rows(self.columns, &self.look).0, None),
             _ => (Vec::new(), None),
         };
-        // A row for the foot, and one for the text above.
+        // One row for the foot, and one for the text above.
         let room = self.rows.saturating_sub(lines.len() + typed.len() + 2).max(3);
         lines.extend(self.approval(fact, room, chosen));
         let cursor = cursor.map(|(row, column)| (lines.len() + row, column));
@@ -92,7 +92,7 @@ impl App {
             [] => [self.lines_of(&proposal.brief_head().text), called].concat(),
             changes => {
                 let most = (room / 2).max(2);
-                // The title gives way first.
+                // The title is dropped first.
                 let title = usize::from(called.len() > most);
                 let mut lines = self.beginning(called.split_off(title), most);
                 let rest = room.saturating_sub(lines.len() + below.len()).max(room / 2);
@@ -106,7 +106,7 @@ impl App {
         lines
     }
 
-    /// In at most that many rows each, the answers themselves whole.
+    /// The question and the answers, in at most `most` rows each; the answers themselves are never cut.
     fn question_and_answers(&self, proposal: &Proposal, chosen: usize, most: usize) -> Vec<Line<'static>> {
         let look = &self.look;
         let sentence = &proposal.sentence;
@@ -138,7 +138,7 @@ impl App {
         lines
     }
 
-    /// The keys that do more with a change than the three answers.
+    /// The keys for changes in addition to the three answers.
     fn more_ways(&self, changes: &[Change]) -> Option<Line<'static>> {
         let parts: usize = self.files_of(changes).iter().map(|file| file.hunks.len().max(1)).sum();
         let ways = [
@@ -153,7 +153,7 @@ impl App {
         Some(one_row(Line::styled(text, self.look.dim()), self.columns))
     }
 
-    /// A text in at most `most` rows; in one row with `…` at its end where it is longer.
+    /// A text in at most `most` rows; if `most` is 1, cut with `…`.
     fn part(&self, first: Span<'static>, spans: Vec<Span<'static>>, most: usize) -> Vec<Line<'static>> {
         match most {
             1 => vec![one_row(Line::from_iter(std::iter::once(first).chain(spans)), self.columns)],
@@ -162,7 +162,7 @@ impl App {
     }
 
     /// The part of a diff that fits in `rows` rows. If whole lines do not fit, each takes one row, so that both sides
-    /// of a change are seen.
+    /// of a change are visible.
     pub(super) fn diff_in(&self, files: &[FileDiff], rows: usize) -> Vec<Line<'static>> {
         let drawn = |room: Room| self.painted_in(room, |painter| painter.diffs().files(files, painter.room));
         let fitting = |room: fn(usize) -> Room| {
@@ -194,13 +194,13 @@ impl App {
         self.session.as_ref().map(|session| text(session, changes)).unwrap_or_default()
     }
 
-    /// A text that is laid out already, and whose blanks count.
+    /// A text whose indentation is kept.
     fn lines_of(&self, text: &str) -> Vec<Line<'static>> {
         let text: String = text.lines().map(|line| format!("  {line}\n")).collect();
         laid_out(&text, self.look.dim(), self.columns)
     }
 
-    /// The beginning says what it is about; the rest is on a page.
+    /// The first lines, which say what the call is about; the rest is on a page.
     fn beginning(&self, mut lines: Vec<Line<'static>>, room: usize) -> Vec<Line<'static>> {
         let more = lines.len().saturating_sub(room);
         if more > 0 {
@@ -211,7 +211,7 @@ impl App {
         lines
     }
 
-    /// The whole question, with everything a person needs to know before the answer.
+    /// The whole question, with everything that the user needs to know before answering.
     pub(super) fn whole_question(&self, fact: &Fact) -> Vec<Line<'static>> {
         let Some(proposal) = self.proposal(fact) else { return Vec::new() };
         let mut lines = plain(&proposal.sentence.question, Span::raw("? "), self.columns, self.look.bold());
@@ -225,7 +225,7 @@ impl App {
         lines
     }
 
-    /// Carries out the marked answer. The text in the line is sent instead, and is no answer.
+    /// Carries out the selected answer. If text was typed, it is sent as a prompt instead.
     pub(super) fn answer_as_marked(&mut self) {
         match self.mode {
             _ if !self.input.is_empty() => self.submit(),
@@ -235,7 +235,7 @@ impl App {
         }
     }
 
-    /// Allows this change and all further ones.
+    /// Allows this change and all following ones.
     pub(super) fn allow_all_edits(&mut self) {
         if self.may_accept_edits() {
             self.set_permission_mode(PermissionMode::AcceptEdits.name());
@@ -245,7 +245,7 @@ impl App {
         }
     }
 
-    /// Whether a change is asked about, and changes need not be from here on.
+    /// Whether the question is about a change, and the session may switch to accepting edits.
     fn may_accept_edits(&self) -> bool {
         let asks_for_changes = match self.view.asked.front() {
             Some(Asked::Approval { fact, .. }) => !changes_of(fact).is_empty(),
@@ -265,7 +265,7 @@ impl App {
         self.answer_with(|call| Command::refuse(call, Some(instead)));
     }
 
-    /// Goes back to the answers, and restores the text that was being written before.
+    /// Returns to the answers, and restores the text that was being written before.
     pub(super) fn cancel_refusal(&mut self) {
         if let Mode::Refuse(draft) = std::mem::replace(&mut self.mode, Mode::Approve(REFUSAL)) {
             self.input.restore(draft);
@@ -273,7 +273,7 @@ impl App {
     }
 }
 
-/// The answer below or above the one at `place`.
+/// The index of the next or previous answer.
 pub(super) fn next(place: usize, is_below: bool) -> usize {
     let step = if is_below { 1 } else { ANSWER_COUNT - 1 };
     (place + step) % ANSWER_COUNT

@@ -7,15 +7,15 @@ use crossterm::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Write, stdin, stdout};
 
-/// The question for the primary attributes (DA1), which every terminal since the VT100 answers.
+/// Asks for the primary attributes (DA1), which every terminal since the VT100 answers.
 const ATTRIBUTES_REQUEST: &str = "\x1b[c";
-/// How its answer begins; it ends with a `c`.
+/// The beginning of the answer, which ends with a `c`.
 const ATTRIBUTES_PREFIX: &str = "\x1b[?";
-/// For a terminal far away.
+/// Timeout of the answer, long enough for a terminal far away.
 const ANSWER_TIMEOUT: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
-/// Asks the terminal how it shows pictures. Nothing else may read keys meanwhile; what is typed until the answer comes is
-/// lost, so it is asked once, and only when there is a picture.
+/// Asks the terminal how it shows pictures. Nothing else may read keys meanwhile. Keys that are pressed until the
+/// answer arrives are lost, so the terminal is asked only once, and only if there is a picture.
 pub(super) fn pictures() -> io::Result<Pictures> {
     // The reader of keys has stopped.
     event::poll(std::time::Duration::ZERO)?;
@@ -25,13 +25,13 @@ pub(super) fn pictures() -> io::Result<Pictures> {
     Ok(answered()?.map_or(Pictures::None, |answer| Pictures::of_attributes(&answer, cell)))
 }
 
-/// The pixels of a cell; many terminals do not tell.
+/// The size of a cell in pixels, which many terminals do not report.
 fn cell(size: WindowSize) -> Option<(usize, usize)> {
     let part = |pixels: u16, cells: u16| Some(usize::from(pixels / cells.max(1))).filter(|part| *part > 0);
     Some((part(size.width, size.columns)?, part(size.height, size.rows)?))
 }
 
-/// Reads the text between the beginning and the end of the answer; `None` if there is no answer.
+/// Reads the answer without its prefix and end; `None` if there is no answer.
 fn answered() -> io::Result<Option<String>> {
     let (stdin, mut read) = (stdin(), Vec::new());
     loop {

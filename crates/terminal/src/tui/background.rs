@@ -1,4 +1,4 @@
-//! What works in the background, as a list and as pages: commands, and the sessions below this one.
+//! Background work, as a list and as pages: commands, and the child sessions.
 use super::{
     app::App,
     list::Item,
@@ -15,11 +15,11 @@ use ratatui::{
     text::{Line, Span},
 };
 
-/// Before the number of a background command, in the value of its item.
+/// Prefix of a background command's number in the value of its item.
 const TASK_PREFIX: &str = "task ";
 const ELSEWHERE: &str = "what it prints is shown where the session is open";
 
-/// Something that works, or has ended since the session was opened.
+/// Work that runs, or has ended since the session was opened.
 enum Work {
     Task(TaskState),
     Below(Session),
@@ -31,7 +31,7 @@ impl App {
         self.offer(What::Job, "background", items, None);
     }
 
-    /// Keeps an open list of what works in the background as it is now, and closes it with the last of that.
+    /// Updates an open list of background work, and closes it when no work is left.
     pub(super) fn refresh_background(&mut self) {
         if self.mode.pick().is_none_or(|pick| pick.what != What::Job) {
             return;
@@ -44,7 +44,7 @@ impl App {
         }
     }
 
-    /// Background commands that run, and the sessions below this one.
+    /// Running background commands and child sessions.
     fn background(&self) -> Vec<Item> {
         let tasks =
             self.view.jobs.iter().map(|(id, title)| Item::new(format!("{TASK_PREFIX}{id}"), title.clone()));
@@ -53,13 +53,13 @@ impl App {
         tasks.chain(below).collect()
     }
 
-    /// The sessions that this one delegated to, and those below them.
+    /// The running sessions that this one delegated to, and those below them.
     fn below(&self) -> Vec<Session> {
         let Some(engine) = &self.engine else { return Vec::new() };
         engine.sessions().into_iter().filter(|session| session.delegated_by().is_some()).collect()
     }
 
-    /// What the item of this value stands for, where it is known here.
+    /// The work of the item with this value, if it is known in this process.
     fn work(&self, name: &str) -> Option<Work> {
         match name.strip_prefix(TASK_PREFIX) {
             Some(id) => {
@@ -70,7 +70,7 @@ impl App {
         }
     }
 
-    /// Shows what it does on a page.
+    /// Shows the output of the work on a page.
     pub(super) fn open_job(&mut self, name: &str) {
         let Some(work) = self.work(name) else {
             let is_elsewhere = self.session.as_ref().is_some_and(Session::is_joined);
@@ -81,7 +81,7 @@ impl App {
         self.mode.read(Page::new(title, lines, true).of_work(name.to_owned(), shown));
     }
 
-    /// Brings the page that is read up to what its work has done since.
+    /// Updates an open page of background work.
     pub(super) fn refresh_page(&mut self) {
         let Some((name, before)) = self.mode.page().and_then(|page| page.work.as_ref()) else { return };
         let Some(work) = self.work(name) else { return };
@@ -97,7 +97,7 @@ impl App {
         }
     }
 
-    /// The title and the lines of its page.
+    /// The title and the lines of the work's page.
     fn told_of(&self, work: &Work) -> (String, Vec<Line<'static>>) {
         match work {
             Work::Task(task) => {
@@ -115,7 +115,7 @@ impl App {
         let text = hidden.hide(text);
         let lines = text.lines().map(|line| {
             let line = line.trim_end_matches('\r');
-            // A carriage return writes the line anew.
+            // Text after a carriage return overwrites the line.
             clean(line.rsplit('\r').next().unwrap_or(line))
         });
         let text = lines.collect::<Vec<_>>().join("\n");
@@ -142,7 +142,7 @@ impl App {
         }
     }
 
-    /// Ends a background command, or interrupts the turn of a session below this one.
+    /// Ends a background command, or interrupts the turn of a child session.
     pub(super) fn stop_work(&mut self, name: &str) {
         let is_stopped = match self.work(name) {
             Some(Work::Task(task)) => {
@@ -167,12 +167,12 @@ impl Work {
     }
 }
 
-/// The first line, on which nothing is hidden.
+/// The first line, with control characters made visible.
 fn one_line(text: &str) -> String {
     haft_present::safe::name(text.lines().next().unwrap_or_default()).into_owned()
 }
 
-/// What a session below another one is, `subagent` or `attempt 2 of 3`, and the first line of what it was told to do.
+/// Describes a child session: `subagent` or `attempt 2 of 3`, and the first line of its task.
 fn described(session: &Session) -> String {
     let prompts = timeline::prompts(&session.entries());
     let told = prompts.first().map(|(_, text)| text.as_str()).unwrap_or_default();

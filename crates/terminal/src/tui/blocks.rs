@@ -1,4 +1,4 @@
-//! [`Painter`]: draws blocks of a session as lines of the screen.
+//! [`Painter`]: draws items of a session as lines of the screen.
 use super::{
     look::Look,
     markdown::{self, plain},
@@ -21,7 +21,7 @@ use ratatui::{
 };
 use std::time::Duration;
 
-/// Whether an item has lines of its own.
+/// Whether an item is drawn on its own lines.
 pub(super) fn is_drawn(item: &Item) -> bool {
     match item {
         Item::Aside { about, .. } => *about == Aside::Room,
@@ -34,17 +34,17 @@ pub(super) fn is_drawn(item: &Item) -> bool {
     }
 }
 
-/// Draws blocks; asks `files_of` for what changes did to files.
+/// Draws items; asks `files_of` for the diffs of changes.
 pub(super) struct Painter<'a> {
     pub(super) columns: usize,
     pub(super) look: Look,
     pub(super) files_of: &'a dyn Fn(&[Change]) -> Vec<FileDiff>,
-    /// For each diff.
+    /// The maximum size of each diff.
     pub(super) room: Room,
 }
 
 impl Painter<'_> {
-    /// A block with the blank line in front of it, where it is not a part of the one before.
+    /// An item with a blank line in front of it, unless it belongs to the previous one.
     pub(super) fn block(&self, block: &Item) -> Vec<Line<'static>> {
         let lines = self.lines(block);
         let is_close = matches!(block, Item::Reply(piece) if piece.continues);
@@ -73,7 +73,7 @@ impl Painter<'_> {
             Item::Ended { outcome, rounds, usage, cost_usd, took } => {
                 self.ended(*outcome, *rounds, *usage, *cost_usd, *took)
             }
-            // The status line and the live lines show these.
+            // These are shown in the status line and in the live lines.
             Item::Aside { about: Aside::Mode(_) | Aside::Task | Aside::Unsettled(_), .. }
             | Item::Changed { is_known: true, .. }
             | Item::Retrying { was_begun: false, .. }
@@ -108,7 +108,7 @@ impl Painter<'_> {
         lines
     }
 
-    /// A call that is over, or how far it is.
+    /// A call that has ended, or the progress of a running one.
     pub(super) fn call(&self, call: &Call) -> Vec<Line<'static>> {
         let look = &self.look;
         let (sign, style) = match call.state {
@@ -132,7 +132,7 @@ impl Painter<'_> {
                 lines
             }
         };
-        // What a diff shows needs no words.
+        // The content of the diff is not repeated in words.
         let is_all_shown = !call.changes.is_empty() && says_all && is_done;
         let is_refused = !call.refused.is_empty() && call.state == CallState::Failed;
         if !is_all_shown && !is_refused {
@@ -145,7 +145,7 @@ impl Painter<'_> {
         let name = Span::styled(call.name.clone(), self.look.bold());
         let summary = Span::raw(format!(" {}", call.summary));
         let verdict = call.verdict.as_ref().map(|text| Span::styled(format!("  {text}"), self.look.bad()));
-        // What went wrong, and how long it took, is seen however long the call is.
+        // The failure and the duration are shown whatever the length of the call.
         let end: Vec<Span<'static>> = verdict.into_iter().chain(self.took(call)).collect();
         let room = self.columns.saturating_sub(end.iter().map(Span::width).sum());
         let mut head = one_row([sign, name, summary].into_iter().collect(), room);
@@ -153,7 +153,7 @@ impl Painter<'_> {
         one_row(head, self.columns)
     }
 
-    /// Boxes: done, at work, to be done.
+    /// The steps of a plan, with boxes: done, running, pending.
     fn steps(&self, plan: &Plan) -> Vec<Line<'static>> {
         let line = |step: &PlanStep| {
             let style = match step.status {
@@ -171,7 +171,7 @@ impl Painter<'_> {
             .then(|| Span::styled(format!("  {}", seconds(call.took)), self.look.dim()))
     }
 
-    /// A call that did one thing to one file, or was not allowed to.
+    /// A call that made one change to one file, or was refused it.
     fn changed(&self, sign: Span<'static>, call: &Call, file: &FileDiff) -> Vec<Line<'static>> {
         let refused = (!call.refused.is_empty()).then(|| Span::styled("  refused", self.look.bad()));
         let head = std::iter::once(sign).chain(diff::head(file, &self.look));
@@ -180,7 +180,7 @@ impl Painter<'_> {
         std::iter::once(head).chain(body).collect()
     }
 
-    /// What a person did not allow can still be read.
+    /// The diff of refused changes, so that the user can still read them.
     fn refused(&self, files: &[FileDiff]) -> Vec<Line<'static>> {
         let head = (!files.is_empty()).then(|| Line::styled("  refused:", self.look.bad()));
         head.into_iter().chain(self.diffs().files(files, self.room)).collect()
@@ -211,7 +211,7 @@ impl Painter<'_> {
         shown.into_iter().flat_map(line).collect()
     }
 
-    /// Draws what changes did.
+    /// A painter of diffs.
     pub(super) fn diffs(&self) -> DiffPainter<'_> {
         DiffPainter { columns: self.columns, look: &self.look, how: Some("Ctrl+O shows all") }
     }
@@ -259,10 +259,10 @@ impl Painter<'_> {
     }
 }
 
-/// Maximum lines of a prompt that was not typed here, and how many lines are shown of a longer one.
+/// Maximum lines of a prompt that was not typed here, and how many lines of a longer one are shown.
 const LONG_PROMPT_LINES: (usize, usize) = (20, 5);
 
-/// What is shown of a prompt, and how many lines more it has.
+/// The part of a prompt that is shown, and the number of further lines.
 fn beginning(text: &str) -> (&str, usize) {
     let lines = text.lines().count();
     let (most, shown) = LONG_PROMPT_LINES;
@@ -272,7 +272,7 @@ fn beginning(text: &str) -> (&str, usize) {
     }
 }
 
-/// `3.2 s`, `4 min 5 s`.
+/// Formats a duration: `3.2 s`, `4 min 5 s`.
 pub(super) fn seconds(time: Duration) -> String {
     match time.as_secs() {
         0..60 => format!("{:.1} s", time.as_secs_f64()),
@@ -280,7 +280,7 @@ pub(super) fn seconds(time: Duration) -> String {
     }
 }
 
-/// A row with something at its left and something at its right.
+/// A row with left-aligned and right-aligned text.
 pub(super) fn two_ends(left: Vec<Span<'static>>, right: Vec<Span<'static>>, columns: usize) -> Line<'static> {
     let used: usize = left.iter().chain(&right).map(|span| width(&span.content)).sum();
     if used + 1 > columns {

@@ -1,4 +1,4 @@
-//! Draws the live lines: what is running, what is asked, what is being typed.
+//! Draws the live lines: running items, the question, and the typed text.
 use super::{
     app::{App, Hint},
     blocks::two_ends,
@@ -30,7 +30,7 @@ use ratatui::{
 use std::borrow::Cow;
 
 const ANSWER_PLACEHOLDER: &str = "your answer";
-/// What the list of themes shows in the colors of the one at the cursor.
+/// Sample text in the list of themes, in the colors of the theme at the cursor.
 const SAMPLE_PROSE: &str = "The function `greet` is in [greet.py](greet.py):";
 const SAMPLE_BEFORE: &str = "def greet(name):\n    print('Hello ' + name)\n";
 const SAMPLE_AFTER: &str = "def greet(name):\n    print(f'Hello {name}!')\n";
@@ -39,7 +39,7 @@ const SAMPLE_AFTER: &str = "def greet(name):\n    print(f'Hello {name}!')\n";
 pub(super) type Picture = (Vec<Line<'static>>, Option<(usize, usize)>);
 
 impl App {
-    /// What is drawn below the scrollback; never more than the screen has rows.
+    /// The lines below the scrollback, at most as many as the screen has rows.
     pub(super) fn picture(&mut self, frame: usize) -> Picture {
         let (mut lower, cursor) = self.lower(frame);
         let room = self.rows.saturating_sub(lower.len() + 1);
@@ -53,7 +53,7 @@ impl App {
         (lines, cursor.map(|(row, column)| ((row + above).saturating_sub(spare), column)))
     }
 
-    /// The reply as far as it has come, and the calls that are not over.
+    /// The partial reply, and the running calls.
     fn upper(&self) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
         if !self.view.thinking.is_empty() && self.shows_thinking {
@@ -67,7 +67,7 @@ impl App {
             lines.push(Line::default());
             lines.extend(markdown::lines(pending, self.columns, &self.look));
         }
-        // What asks is shown with its question.
+        // A call that asks is shown with its question.
         let is_asking = |call: &&Call| self.asked().is_some_and(|asked| asked == call.id);
         let calls: Vec<&Call> = self.view.calls.iter().filter(|call| !is_asking(call)).collect();
         if !calls.is_empty() {
@@ -149,7 +149,7 @@ impl App {
         self.view.queued.iter().enumerate().map(row).collect()
     }
 
-    /// While a turn goes: that it does, for how long, and what it took so far.
+    /// The status of a running turn: its duration and usage.
     fn status(&self, frame: usize) -> Option<Line<'static>> {
         let since = self.busy_since()?;
         let activity = self.view.activity();
@@ -166,7 +166,7 @@ impl App {
         let price = self.engine.as_ref().and_then(|engine| engine.setup().model.price);
         let cost = price.map(|price| price.cost(spent)).filter(|cost| *cost > 0.0).map(dollars);
         let count = (spent.total() > 0).then(|| format!("{} tokens", tokens(spent.total())));
-        // In a question, Esc is an answer.
+        // While a question is open, Esc answers it.
         let how = self.view.asked.is_empty().then(|| "Esc to interrupt".to_owned());
         let facts = [Some(format!("{} s", since.elapsed().as_secs())), count, cost, how];
         let facts = facts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
@@ -179,7 +179,7 @@ impl App {
         Some(one_row(line, self.columns))
     }
 
-    /// More about the item at the cursor, where there is room.
+    /// Details about the item at the cursor, if there is room.
     fn preview(&self, pick: &Pick) -> Vec<Line<'static>> {
         match pick.list.chosen() {
             Some(item) if pick.what == What::Session && self.rows >= ROOMY_ROWS => {
@@ -192,7 +192,7 @@ impl App {
         }
     }
 
-    /// Prose and a change in the colors of a theme.
+    /// Sample prose and a sample change in the colors of a theme.
     fn theme_sample(&self, name: &str) -> Vec<Line<'static>> {
         let Some((theme, palette)) = self.around.themes.named(name) else { return Vec::new() };
         let look = Look { theme, palette, ..self.look };
@@ -210,7 +210,7 @@ impl App {
         lines
     }
 
-    /// The keys of a list that takes the keyboard; of a model its effort, too.
+    /// The keys of a list; for a list of models, also the effort.
     fn pick_foot(&self, pick: &Pick) -> Vec<Line<'static>> {
         let (mut lines, mut places) = (Vec::new(), &[Place::List][..]);
         if pick.what == What::Model {
@@ -252,7 +252,7 @@ impl App {
         lines
     }
 
-    /// The last line: what was just hinted at, otherwise how things stand.
+    /// The last line: the current hint, otherwise the status.
     pub(super) fn foot(&self) -> Line<'static> {
         if let Some(why) = &self.view.disconnected {
             return one_row(
@@ -281,7 +281,7 @@ impl App {
         two_ends(left, vec![Span::styled(right.join(" · "), dim)], self.columns)
     }
 
-    /// What a call gave; of a command whose output was too long for the result, all that it printed.
+    /// The result of a call; for a command whose output was too long for the result, all of its output.
     fn whole_result<'a>(&self, result: &'a ToolResult) -> Cow<'a, str> {
         let content = || Cow::Borrowed(result.content.as_str());
         let (Some(engine), Some(session)) = (&self.engine, &self.session) else { return content() };
@@ -292,7 +292,7 @@ impl App {
         }
     }
 
-    /// Everything that was thought, said and done, with whole results.
+    /// The whole conversation, including thoughts and complete results.
     pub(super) fn whole(&self) -> Vec<Line<'static>> {
         let mut view = Timeline::default();
         let mut lines = Vec::new();
@@ -303,7 +303,7 @@ impl App {
                 _ => None,
             };
             for block in &mut blocks {
-                // All of it follows.
+                // The whole result follows, so the preview is dropped.
                 if let (Item::Call(call), Some(_)) = (&mut *block, result) {
                     call.preview.clear();
                 }
@@ -321,7 +321,7 @@ impl App {
     }
 }
 
-/// What the model thought before a reply, harmless for a terminal.
+/// The model's thoughts before a reply, safe for a terminal.
 fn thoughts_of(fact: &Fact) -> Option<String> {
     let Fact::Replied { parts, .. } = fact else { return None };
     let thoughts = parts.iter().filter_map(|part| match part {

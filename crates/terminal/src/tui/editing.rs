@@ -1,4 +1,4 @@
-//! What is open in the user's editor: the prompt, or the text that a call would write.
+//! Editing in the user's editor: the prompt, the text of a question, or the text that a call would write.
 use super::app::{App, Editing, Request};
 use crate::{
     editor::{EDITED_FILE, Editor, NO_EDITOR},
@@ -10,12 +10,12 @@ use haft_present::timeline::Asked;
 use std::path::Path;
 
 impl App {
-    /// Hands what is typed to the editor, once this key is done with.
+    /// Opens the typed text in the editor, after this key press is handled.
     pub(super) fn edit_prompt(&mut self) {
         self.begin_editing(Editing::Prompt(self.input.whole()));
     }
 
-    /// Hands the text that the call would write to the editor.
+    /// Opens the text that the call would write in the editor.
     pub(super) fn edit_proposal(&mut self) {
         let (Some(Asked::Approval { call, fact }), Some(session)) =
             (self.view.asked.front().cloned(), self.session.clone())
@@ -29,7 +29,7 @@ impl App {
         }
     }
 
-    /// Hands the text that the question is about to the editor.
+    /// Opens the text that the question is about in the editor.
     pub(super) fn edit_draft(&mut self) {
         let Some(Asked::Question { call, question }) = self.view.asked.front().cloned() else { return };
         let edited = self.edited_draft.clone().filter(|(edited, _)| *edited == call);
@@ -45,7 +45,7 @@ impl App {
         }
     }
 
-    /// Takes in what the editor left.
+    /// Applies the text from the editor.
     pub(super) fn edited(&mut self, edited: Result<String, String>) {
         match (self.editing.take(), edited) {
             (Some(Editing::Prompt(_)), Ok(text)) => self.input.rewrite(text.trim_end_matches('\n')),
@@ -79,7 +79,7 @@ impl App {
     }
 }
 
-/// Returns the text as the editor leaves it. The error says why it cannot.
+/// Opens the text in the editor, and returns the result. The error says why that failed.
 pub(super) async fn edit(editor: Option<Editor>, editing: Option<&Editing>) -> Result<String, String> {
     let (Some(editor), Some(editing)) = (editor, editing) else { return Err(NO_EDITOR.into()) };
     let (what, text, like) = match editing {

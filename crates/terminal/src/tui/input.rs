@@ -1,4 +1,4 @@
-//! [`Input`]: the text that the person is typing: several lines, long pastes folded, pictures beside it.
+//! [`Input`]: the text that the user is typing: several lines, folded pastes, attached pictures.
 use super::{
     look::Look,
     vim::{Pressed, Vim},
@@ -18,24 +18,24 @@ use std::path::{Path, PathBuf};
 use unicode_width::UnicodeWidthStr;
 use url::Url;
 
-/// A paste of more lines, or more bytes, is folded into a mark.
+/// A paste with more lines or more bytes is folded into a mark.
 const LONG_PASTE_SIZE: (usize, usize) = (10, 1_000);
-/// Rows that it takes at most.
+/// Maximum rows of the field.
 const MAX_ROWS: usize = 10;
 
-/// A text, its history, and what its marks stand for.
+/// The typed text, its history, and the content of its marks.
 pub(super) struct Input {
     area: TextArea<'static>,
     history: Vec<String>,
-    /// The place in the history that is shown, and what was typed before it was.
+    /// Index of the shown history entry, and the text that was typed before.
     at: Option<(usize, Draft)>,
     pastes: Vec<(String, String)>,
     pictures: Vec<(String, Attached)>,
-    /// Where the keys of vi are wanted.
+    /// State of the keys of vi, if they are enabled.
     vim: Option<Vim>,
 }
 
-/// A picture or a PDF that goes along with a prompt.
+/// A picture or a PDF that is attached to a prompt.
 pub(super) enum Attached {
     File(PathBuf),
     Document(PathBuf),
@@ -43,7 +43,7 @@ pub(super) enum Attached {
     Image(Image),
 }
 
-/// What was being typed, with what its marks stand for.
+/// Typed text that was put aside, with the content of its marks.
 pub(super) struct Draft {
     text: String,
     pastes: Vec<(String, String)>,
@@ -56,7 +56,7 @@ impl Input {
         Self { area: area(&[String::new()]), history, at: None, pastes, pictures, vim }
     }
 
-    /// The mode of vi, if its keys are wanted.
+    /// The mode of vi, if its keys are enabled.
     pub(super) fn vim_mode(&self) -> Option<&'static str> {
         self.vim.as_ref().map(|vim| if vim.is_normal() { "NORMAL" } else { "INSERT" })
     }
@@ -66,7 +66,7 @@ impl Input {
         self.vim.as_ref().is_some_and(Vim::is_normal)
     }
 
-    /// Whether the key meant something to vi.
+    /// Handles a key of vi; returns whether it was one.
     pub(super) fn vim_key(&mut self, key: KeyEvent) -> bool {
         match self.vim.as_mut().map(|vim| vim.press(&mut self.area, key)) {
             Some(Pressed::Done) => {}
@@ -86,7 +86,7 @@ impl Input {
         self.area.lines().join("\n")
     }
 
-    /// Takes away what is being typed, to be [restored](Self::restore).
+    /// Clears the field and returns its content, to be [restored](Self::restore).
     pub(super) fn put_aside(&mut self) -> Draft {
         let (text, pastes) = (self.text(), std::mem::take(&mut self.pastes));
         let draft = Draft { text, pastes, pictures: std::mem::take(&mut self.pictures) };
@@ -100,12 +100,12 @@ impl Input {
         (self.pastes, self.pictures) = (draft.pastes, draft.pictures);
     }
 
-    /// The text, with pasted text in place of its marks.
+    /// The text with its marks replaced by the pasted text.
     pub(super) fn whole(&self) -> String {
         unfolded(&self.text(), &self.pastes)
     }
 
-    /// Another text in the place of the [whole](Self::whole) one; pictures that it still names go along.
+    /// Replaces the [whole](Self::whole) text; pictures that the new text still names stay attached.
     pub(super) fn rewrite(&mut self, text: &str) {
         self.set(text);
         self.pastes.clear();
@@ -123,7 +123,7 @@ impl Input {
         (self.at, self.pastes, self.pictures) = (None, Vec::new(), Vec::new());
     }
 
-    /// Takes the text, with pastes in place of their marks, and the pictures; the field is empty afterwards.
+    /// Takes the text, with marks replaced by the pasted text, and the attachments; clears the field.
     pub(super) fn take(&mut self) -> (String, Vec<Attached>) {
         let text = self.text();
         let pictures = self.pictures.drain(..).filter(|(mark, _)| text.contains(mark.as_str()));
@@ -137,7 +137,7 @@ impl Input {
         (text, pictures)
     }
 
-    /// Keeps it among what was typed before.
+    /// Adds a draft to the history.
     pub(super) fn remember(&mut self, draft: Draft) {
         self.push(&unfolded(&draft.text, &draft.pastes));
     }
@@ -157,8 +157,8 @@ impl Input {
         }
     }
 
-    /// Like [`Self::recall`], with pictures, whose marks the text may hold. A mark that is folded away is appended once
-    /// more.
+    /// Like [`Self::recall`], with pictures, whose marks the text may hold. If a mark is inside folded text, it is
+    /// appended again.
     pub(super) fn recall_with(&mut self, text: &str, pictures: impl Iterator<Item = Image>) {
         self.recall(text);
         for (place, picture) in pictures.enumerate() {
@@ -186,7 +186,7 @@ impl Input {
         self.pastes.push((mark, text));
     }
 
-    /// A picture that goes along.
+    /// Attaches a picture or a document.
     pub(super) fn attach(&mut self, picture: Attached) {
         let kind = if matches!(picture, Attached::Document(_)) { "document" } else { "picture" };
         let mark = format!("[{kind} {}]", self.pictures.len() + 1);
@@ -194,7 +194,7 @@ impl Input {
         self.pictures.push((mark, picture));
     }
 
-    /// Whether the key meant something to the text.
+    /// Handles a key of the text field; returns whether it was one.
     pub(super) fn key(&mut self, key: KeyEvent) -> bool {
         match key.code {
             KeyCode::Char(_) if self.is_in_normal_mode() && self.vim_key(key) => {}
@@ -208,8 +208,8 @@ impl Input {
         true
     }
 
-    /// Takes away a mark that ends at the cursor, as one character: half of one would stand for nothing. Its place keeps its
-    /// number, so that no other paste takes it.
+    /// Deletes the mark that ends at the cursor as if it were one character, since half of a mark has no meaning. Its
+    /// paste stays stored, so that no other paste gets its number.
     fn erase_mark(&mut self) -> bool {
         let before = self.before_cursor();
         let marks =
@@ -268,7 +268,7 @@ impl Input {
         &self.history
     }
 
-    /// A `\` at the end of the line before the cursor means that the next line continues.
+    /// Whether the cursor is in the last line and that ends with a `\`, which is then replaced by a line break.
     pub(super) fn goes_on(&mut self) -> bool {
         let cursor = self.area.cursor();
         let goes_on = self.area.lines()[cursor.0].ends_with('\\') && cursor.0 + 1 == self.area.lines().len();
@@ -287,7 +287,7 @@ impl Input {
         before.rsplit(char::is_whitespace).next().unwrap_or_default().to_owned()
     }
 
-    /// Puts `text` in the place of that word, or what is attached.
+    /// Replaces that word by `text`, or by an attachment.
     pub(super) fn replace_word(&mut self, text: &str, attached: Option<Attached>) {
         for _ in 0..self.word().chars().count() {
             self.area.delete_char();
@@ -309,7 +309,7 @@ impl Input {
         lines[..cursor.0].iter().map(|line| format!("{line}\n")).collect::<String>() + &line
     }
 
-    /// Puts `text` in the place of the text between byte `start` and the cursor.
+    /// Replaces the text between byte `start` and the cursor by `text`.
     pub(super) fn replace_from(&mut self, start: usize, text: &str) {
         for _ in self.before_cursor().get(start..).unwrap_or_default().chars() {
             self.area.delete_char();
@@ -318,12 +318,12 @@ impl Input {
         self.area.insert_char(' ');
     }
 
-    /// The rows of the field after a mark, and where the cursor is in them.
+    /// The rows of the field after the prompt's mark, and the position of the cursor in them.
     pub(super) fn rows(&mut self, columns: usize, look: &Look) -> (Vec<Line<'static>>, (usize, usize)) {
         self.rows_for(PLACEHOLDER, columns, look)
     }
 
-    /// Like [`Self::rows`], after the mark of a command that the user runs, in its color.
+    /// Like [`Self::rows`], after the colored mark of a command that the user runs.
     pub(super) fn command_rows(
         &mut self,
         columns: usize,
@@ -341,7 +341,7 @@ impl Input {
         (rows.into_iter().enumerate().map(row).collect(), cursor)
     }
 
-    /// Whether what is typed is a command that the person runs, not a prompt.
+    /// Whether the typed text is a command that the user runs, not a prompt.
     pub(super) fn is_command(&self) -> bool {
         self.text().trim_start().starts_with('!')
     }
@@ -373,7 +373,7 @@ impl Input {
         (rows.collect(), (cursor.row.saturating_sub(top), (cursor.col + MARK.len()).min(columns - 1)))
     }
 
-    /// All its rows, seen or not.
+    /// The number of all rows, visible or not.
     fn height(&self) -> usize {
         let mut end = self.area.clone();
         end.move_cursor(CursorMove::Bottom);
@@ -382,15 +382,14 @@ impl Input {
     }
 }
 
-/// In front of the first row.
+/// The mark in front of the first row.
 const MARK: &str = "> ";
 /// The mark before a command, as wide as that of a prompt.
 const COMMAND_MARK: &str = "$ ";
-/// Where nothing is typed yet.
+/// Placeholder of an empty field.
 const PLACEHOLDER: &str = "what to do?  / for commands, @ for files, ? for keys";
 
-/// The text, with each paste in place of its mark. What was pasted is not looked at again: it may hold a mark of its
-/// own.
+/// The text with each mark replaced by its paste. Pasted text is not searched for marks: it may contain one of its own.
 fn unfolded(text: &str, pastes: &[(String, String)]) -> String {
     let place = |(mark, paste): &(String, String)| Some((text.find(mark)?, mark.len(), paste.clone()));
     let mut found: Vec<(usize, usize, String)> = pastes.iter().filter_map(place).collect();
@@ -416,7 +415,7 @@ fn area(lines: &[String]) -> TextArea<'static> {
     area
 }
 
-/// A row of cells as text; a wide character takes two of them.
+/// Converts a row of cells to text; a wide character takes two cells.
 fn spans(buffer: &Buffer, row: u16) -> Vec<Span<'static>> {
     let mut spans: Vec<Span<'static>> = Vec::new();
     let mut column = 0;
@@ -440,8 +439,8 @@ fn shown(style: Style) -> Style {
     Style { bg: None, underline_color: None, fg: style.fg.filter(|color| *color != Reset), ..style }
 }
 
-/// The files that were dropped onto the terminal, if models can see all of them: a path as it is, or paths and
-/// addresses as a shell reads them.
+/// The files that were dropped onto the terminal, if models can read all of them: one plain path, or shell-quoted paths
+/// and addresses.
 fn pictures(text: &str) -> Option<Vec<PathBuf>> {
     let text = text.trim();
     if let Some(path) = picture(Path::new(text)) {
@@ -455,7 +454,7 @@ fn pictures(text: &str) -> Option<Vec<PathBuf>> {
     (!paths.is_empty()).then_some(paths)
 }
 
-/// A file that models can see.
+/// Returns `path` if it is a file that models can read.
 pub(super) fn picture(path: &Path) -> Option<PathBuf> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
     (["png", "jpg", "jpeg", "gif", "webp"].contains(&ending.as_str()) && path.is_file())

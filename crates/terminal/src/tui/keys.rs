@@ -1,4 +1,4 @@
-//! [`App::key`]: does what a key means in the mode that the screen is in.
+//! [`App::key`]: carries out the action of a key in the current mode.
 use super::{
     app::{App, Done, Hint, Request},
     approval::{answer_hint, answer_keys},
@@ -19,12 +19,12 @@ use haft_present::timeline::Asked;
 use ratatui::text::Line;
 use std::time::{Duration, Instant};
 
-/// Keys that follow each other faster belong to a word.
+/// Keys that follow each other faster belong to the same text.
 const TYPING_PAUSE: Duration = Duration::from_secs(1);
-/// A person cannot have read a question that appeared more recently: a key was meant for what stood there before.
+/// Minimum time to read a question. A key that is pressed earlier was meant for what was on the screen before.
 const READING_TIME: Duration = Duration::from_millis(500);
 const NEW_HINT: &str = "a question has just appeared: pause, read it, then answer";
-/// Two presses within this time belong together.
+/// Maximum time between the two presses of a double press.
 const DOUBLE_PRESS_TIME: Duration = Duration::from_secs(2);
 
 impl App {
@@ -50,8 +50,8 @@ impl App {
         self.look_at_session();
     }
 
-    /// Where the key is looked up, what is nearest first. `is_answer`: a call asks, and the key is not one of a word that is
-    /// being typed.
+    /// The places in which a key is looked up, nearest first. `is_answer`: whether a call asks and the key does not
+    /// belong to a word that is being typed.
     fn places(&self, is_answer: bool) -> &'static [Place] {
         use Place::{
             Approval, Choices, Completion, Conversation, Everywhere, Line, List, Models, Page, Parts, Prompt,
@@ -84,7 +84,7 @@ impl App {
             Action::Suspend => self.request = Some(Request::Suspend),
             Action::Leave if self.input.is_empty() => self.leave(),
             Action::Help if self.input.is_empty() && matches!(self.mode, Mode::Compose(_)) => self.help(),
-            // Among other text they are keys like others.
+            // Inside other text, these keys are typed.
             Action::Leave | Action::Help => self.type_in(key),
             Action::ShowAll => self.show_all(),
             Action::Stop => self.stop_or_leave(),
@@ -154,7 +154,7 @@ impl App {
         });
     }
 
-    /// A key that no binding names.
+    /// Handles a key without a binding.
     fn other_key(&mut self, key: KeyEvent, is_answer: bool) {
         let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         match (&mut self.mode, key.code) {
@@ -165,12 +165,12 @@ impl App {
                 self.search(|typed| typed.push(c));
             }
             (Mode::Read(..) | Mode::Pick(..), _) => {}
-            // The person begins to write, so the next character is not an answer, either.
+            // The user begins to write, so the next character is not an answer, either.
             (Mode::Approve(_), KeyCode::Char(_)) if is_answer && is_plain => {
                 self.type_in(key);
                 self.hint = Some(self.pause_hint());
             }
-            // With Ctrl or Alt a letter is a key of the shell, and no answer.
+            // With Ctrl or Alt, a letter is neither text nor an answer.
             (Mode::Approve(_), _) if is_answer => self.hint = Some(answer_hint(&self.around.keys).into()),
             _ => self.type_in(key),
         }
@@ -178,7 +178,7 @@ impl App {
 
     pub(super) fn type_in(&mut self, key: KeyEvent) {
         if matches!(self.mode, Mode::Answer(..)) {
-            // What was begun for the prompt is no answer before a pause.
+            // The rest of a text that was begun for the prompt is not an answer until the user pauses.
             let _is_marked = self.is_early();
         }
         if self.input.key(key) {
@@ -200,7 +200,8 @@ impl App {
         format!("approval needed: pause typing, then press {}", answer_keys(&self.around.keys)).into()
     }
 
-    /// Whether the question on the screen has just appeared, or a person who was typing when it did has not paused since.
+    /// Whether the question on the screen has just appeared, or the user was typing when it did and has not paused
+    /// since.
     fn is_early(&mut self) -> bool {
         let now = Instant::now();
         let is_new = self.asked_since.is_some_and(|since| now.duration_since(since) < READING_TIME);
@@ -209,7 +210,7 @@ impl App {
         is_early
     }
 
-    /// A key that would have decided is one of the text, or none.
+    /// Handles an early key that would have answered the question: a character is typed, any other key is ignored.
     fn take_early(&mut self, key: KeyEvent) {
         let is_text =
             matches!(key.code, KeyCode::Char(_)) && (key.modifiers - KeyModifiers::SHIFT).is_empty();
@@ -220,12 +221,12 @@ impl App {
         self.hint = Some(if asks { self.pause_hint() } else { NEW_HINT.into() });
     }
 
-    /// Whether a list or a page lies above the question, if there is one.
+    /// Whether a list or a page covers the question.
     pub(super) fn is_covered(&self) -> bool {
         matches!(self.mode, Mode::Pick(..) | Mode::Read(..))
     }
 
-    /// A key in the middle of a word does not answer the question that has just appeared.
+    /// Whether the key belongs to a word that is being typed, and so does not answer the question.
     fn is_typing(&mut self) -> bool {
         let now = Instant::now();
         let is_typing = !self.input.is_empty() && is_in_a_word(self.typed, now);
@@ -266,12 +267,12 @@ impl App {
         }
     }
 
-    /// Whether the keys move among the choices of a question: nothing is typed.
+    /// Whether the keys move among the choices of a question, since nothing is typed.
     fn is_choosing(&self) -> bool {
         self.input.is_empty() && self.choices() > 0
     }
 
-    /// The choice of the question that Enter gives.
+    /// The choice that Enter sends.
     pub(super) fn marked_choice(&self) -> Marked {
         match self.mode {
             Mode::Answer(None, marked) if self.is_choosing() => marked,
@@ -290,7 +291,7 @@ impl App {
         self.reply_with(text.trim());
     }
 
-    /// `said`: the number of a choice, or words.
+    /// Answers the question. `said`: the number of a choice, or text.
     fn reply_with(&mut self, said: &str) {
         let Some(Asked::Question { call, question }) = self.view.asked.front().cloned() else { return };
         match said {
@@ -315,25 +316,25 @@ impl App {
         }
     }
 
-    /// Whether the key was pressed a moment before.
+    /// Whether the key is the second press of a double press.
     fn is_second(&mut self, key: KeyCode) -> bool {
         let is_second = self.escaped.take().is_some_and(|(_, before)| before.elapsed() < DOUBLE_PRESS_TIME);
         self.escaped = (!is_second).then(|| (key, Instant::now()));
         is_second
     }
 
-    /// Whether a prompt waits that can be taken back, and nothing is typed.
+    /// Whether there is a waiting prompt to take back, and nothing is typed.
     pub(super) fn can_withdraw(&self) -> bool {
         matches!(self.mode, Mode::Compose(_)) && self.input.is_empty() && !self.view.queued.is_empty()
     }
 
-    /// Takes back the prompt that was sent last. It comes into the line once that is recorded.
+    /// Takes back the prompt that was sent last. It appears in the field once that is recorded.
     fn withdraw(&mut self) {
         self.is_withdrawing = true;
         self.send(Command::WithdrawPrompt);
     }
 
-    /// Brings back what was taken back here, to be changed.
+    /// Puts the prompt that was taken back into the field, to be changed.
     pub(super) fn withdrawn(&mut self, at: Seq) {
         if !std::mem::take(&mut self.is_withdrawing) || !self.input.is_empty() {
             return;
@@ -351,7 +352,7 @@ impl App {
         }
     }
 
-    /// The second press leaves where that ends something, otherwise the first.
+    /// Leaves; if that ends work, only at the second press.
     fn leave(&mut self) {
         match self.ended_by_leaving() {
             Some(ends) if !self.is_second(KeyCode::Char('d')) => {
@@ -361,7 +362,8 @@ impl App {
         }
     }
 
-    /// What ends if the user leaves: a turn, background commands. `None` for a session that another process has open.
+    /// What would end if the user leaves: a turn, background commands. `None` for a session that another process has
+    /// open.
     fn ended_by_leaving(&self) -> Option<String> {
         if self.session.as_ref().is_none_or(Session::is_joined) {
             return None;
@@ -392,7 +394,7 @@ impl App {
         }
     }
 
-    /// Completes a word; a command that is whole is carried out.
+    /// Completes a word; a complete command is carried out.
     fn complete_and_submit(&mut self) {
         let Some(Some(Completion { list, .. })) = self.mode.completion() else { return };
         let value = list.chosen().map(|item| item.value.clone()).unwrap_or_default();
@@ -409,7 +411,7 @@ impl App {
         pick.step_effort(&levels.unwrap_or_default(), is_up);
     }
 
-    /// Changes what the list on top is searched for.
+    /// Changes the search text of the topmost list or page.
     fn search(&mut self, change: impl FnOnce(&mut String)) {
         match &mut self.mode {
             Mode::Pick(Pick { change: Some(Change::Name(name)), .. }, _) => change(name),
@@ -423,7 +425,7 @@ impl App {
         }
     }
 
-    /// Pasted text goes where one types.
+    /// Inserts pasted text where text is typed.
     pub(super) fn paste(&mut self, text: &str) {
         match &self.mode {
             Mode::Pick(..) | Mode::Read(..) => {
@@ -433,13 +435,13 @@ impl App {
                 self.input.paste(text);
                 self.complete();
             }
-            // It is for the prompt: the question stays.
+            // The text is for the prompt; the question stays open.
             Mode::Approve(_) => self.input.paste(text),
             Mode::Parts(_) => {}
         }
     }
 
-    /// Reads the clipboard, where text is typed.
+    /// Attaches the clipboard's picture, if a prompt is being typed.
     fn paste_picture(&mut self) {
         if !matches!(self.mode, Mode::Compose(_)) {
             return;
@@ -463,7 +465,7 @@ impl App {
         };
     }
 
-    /// The part at the cursor, otherwise the diff that is asked about, otherwise everything so far.
+    /// Shows a page with the part at the cursor, otherwise the diff of the question, otherwise the whole conversation.
     fn show_all(&mut self) {
         let page = match (self.part_page(), self.view.asked.front()) {
             (Some(part), _) => part,
@@ -479,7 +481,7 @@ impl App {
     }
 }
 
-/// The choice below or above the one at `marked`, of `choices`.
+/// The next or previous choice after `marked`, of `choices`.
 fn stepped(marked: Marked, choices: usize, is_down: bool) -> usize {
     match marked {
         None if is_down => 0,
@@ -488,7 +490,7 @@ fn stepped(marked: Marked, choices: usize, is_down: bool) -> usize {
     }
 }
 
-/// Whether the action decides on a question.
+/// Whether the action answers a question.
 fn is_decision(action: Action) -> bool {
     use Action::{
         Allow, AllowAllEdits, AllowAlways, Answer, ChooseParts, EditProposal, NoReply, Refuse, RefuseAtOnce,

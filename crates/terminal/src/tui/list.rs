@@ -3,7 +3,7 @@ use super::{look::Look, wrap::one_row};
 use haft_present::{matching::fitting, safe};
 use ratatui::text::{Line, Span};
 
-/// A row that counts what a list of `count` has above and below the `height` rows that are seen from `top` on.
+/// A row with the numbers of hidden items above and below, if a list of `count` shows `height` rows from `top` on.
 pub(super) fn unseen(top: usize, count: usize, height: usize, look: &Look) -> Option<Line<'static>> {
     let below = count.saturating_sub(top + height);
     let text = match (top, below) {
@@ -15,14 +15,14 @@ pub(super) fn unseen(top: usize, count: usize, height: usize, look: &Look) -> Op
     Some(Line::styled(text, look.dim()))
 }
 
-/// What can be chosen.
+/// An item of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Item {
-    /// What it stands for.
+    /// The value that is chosen.
     pub(super) value: String,
-    /// What people read.
+    /// The text for the user.
     pub(super) label: String,
-    /// More about it.
+    /// Details for the user.
     pub(super) detail: String,
 }
 
@@ -39,30 +39,30 @@ fn shown(items: Vec<Item>) -> Vec<Item> {
     items.into_iter().map(item).collect()
 }
 
-/// Items, those of them that fit what was typed, and the one that is chosen.
+/// Items, those that match the typed text, and the selected one.
 #[derive(Debug, Default)]
 pub(super) struct List {
     items: Vec<Item>,
-    /// Places in `items`, the best first.
+    /// Indices in `items`, best match first.
     found: Vec<usize>,
     chosen: usize,
-    /// The value that holds now, where one does.
+    /// The value that is currently in effect, if there is one.
     current: Option<String>,
-    /// Rows that it takes at most.
+    /// Maximum rows.
     most: usize,
-    /// Whether the details of an item are searched, too.
+    /// Whether the search includes the details.
     is_searched_whole: bool,
 }
 
-/// In front of the chosen item.
+/// Mark of the selected item.
 const MARK: &str = "❯ ";
 /// Columns between an item and its details.
 const GAP: usize = 2;
-/// Rows that a list takes at most beside a conversation.
+/// Maximum rows of a list beside a conversation.
 const MAX_ROWS: usize = 8;
 
 impl List {
-    /// What people read of the items shows all that it holds.
+    /// A list of `items`, with control characters in labels and details made visible.
     pub(super) fn new(items: Vec<Item>) -> Self {
         let found = (0..items.len()).collect();
         Self {
@@ -87,29 +87,29 @@ impl List {
         self.found.iter().position(is_it).unwrap_or_default()
     }
 
-    /// Whether what is chosen holds already.
+    /// Whether the selected item is the current one.
     pub(super) fn is_at_current(&self) -> bool {
         self.current.is_some() && self.chosen().map(|item| &item.value) == self.current.as_ref()
     }
 
-    /// Like [`Self::new`], and as high as the terminal is.
+    /// Like [`Self::new`], as high as the terminal.
     pub(super) fn tall(items: Vec<Item>) -> Self {
         Self { most: usize::MAX, ..Self::new(items) }
     }
 
-    /// Makes the list search the details of its items, too.
+    /// Includes the details in the search.
     pub(super) fn searched_whole(self) -> Self {
         Self { is_searched_whole: true, ..self }
     }
 
-    /// Leaves what fits `typed`.
+    /// Shows only the items that match `typed`.
     pub(super) fn narrow(&mut self, typed: &str) {
         self.found = if typed.is_empty() { (0..self.items.len()).collect() } else { self.fitting(typed) };
         self.chosen = if typed.is_empty() { self.place_of(self.current.as_deref()) } else { 0 };
     }
 
-    /// Like [`Self::narrow`] for names of commands: the one that was typed whole comes first, then those that begin so,
-    /// in the order of the list.
+    /// Like [`Self::narrow`] for names of commands: an exact match comes first, then names with this prefix, in the
+    /// order of the list.
     pub(super) fn narrow_names(&mut self, typed: &str) {
         self.narrow(typed);
         let rank = |place: &usize| match self.items[*place].label.trim_start_matches('/') {
@@ -120,7 +120,7 @@ impl List {
         self.found.sort_by_key(rank);
     }
 
-    /// Other items; the one that is chosen stays so.
+    /// Replaces the items; the same value stays selected.
     pub(super) fn replace(&mut self, items: Vec<Item>, typed: &str) {
         let chosen = self.chosen().map(|item| item.value.clone());
         self.items = shown(items);
@@ -128,7 +128,7 @@ impl List {
         self.chosen = self.place_of(chosen.as_deref());
     }
 
-    /// The items whose label fits, then, if details are searched, those that have each word anywhere.
+    /// The items whose label matches, then, if details are searched, those that contain every word anywhere.
     fn fitting(&self, typed: &str) -> Vec<usize> {
         let mut found = fitting(self.items.iter().map(|item| item.label.clone()), typed);
         let typed = typed.to_lowercase();
@@ -163,7 +163,7 @@ impl List {
         self.items.get(*self.found.get(self.chosen)?)
     }
 
-    /// The details of the chosen item, if its row has no room for all of them.
+    /// The details of the selected item, if they do not fit in its row.
     pub(super) fn cut_detail(&self, columns: usize) -> Option<&str> {
         let widths = self.found.iter().map(|place| Line::raw(&*self.items[*place].label).width());
         let label = widths.max().unwrap_or_default().min(columns / 2);
@@ -172,7 +172,7 @@ impl List {
         (row > columns).then_some(detail)
     }
 
-    /// The rows around the chosen one.
+    /// The rows around the selected item.
     pub(super) fn rows(&self, columns: usize, at_most: usize, look: &Look) -> Vec<Line<'static>> {
         let height = self.most.min(at_most.max(1));
         let top = (self.chosen + 1).saturating_sub(height);

@@ -1,4 +1,4 @@
-//! [`lines`]: Markdown laid out for a screen.
+//! [`lines`]: lays out Markdown for the screen.
 mod table;
 
 use super::{
@@ -13,13 +13,13 @@ use ratatui::{
 };
 use table::Table;
 
-/// The lines of a reply's `markdown`, none wider than `columns`. A line of the source begins a line, as the model wrote it.
+/// The lines of a reply's `markdown`, none wider than `columns`. Line breaks of the source are kept.
 pub(super) fn lines(markdown: &str, columns: usize, look: &Look) -> Vec<Line<'static>> {
     written(markdown, Writer::new(columns.max(8), *look))
 }
 
-/// The lines of a page of documentation, none wider than `columns`: paragraphs are filled, a table with too little room for
-/// its columns becomes a list of records, and code keeps its marks where there are no colors.
+/// The lines of a page of documentation, none wider than `columns`: paragraphs are filled, a table that is too wide
+/// becomes a list of records, and code keeps its backticks if there are no colors.
 pub(crate) fn filled(markdown: &str, columns: usize, look: &Look) -> Vec<Line<'static>> {
     written(markdown, Writer { is_filled: true, ..Writer::new(columns.max(8), *look) })
 }
@@ -31,7 +31,7 @@ fn written(markdown: &str, mut writer: Writer) -> Vec<Line<'static>> {
     writer.lines
 }
 
-/// The text in front of each row of a block: the mark of a list item once, blanks after it; the bar of a quote always.
+/// The prefix of each row of a block: the mark of a list item once, then blanks; the bar of a quote always.
 struct Lead {
     first: Option<Span<'static>>,
     rest: Span<'static>,
@@ -40,19 +40,19 @@ struct Lead {
 struct Writer {
     columns: usize,
     look: Look,
-    /// It is a page of documentation.
+    /// Whether it is a page of documentation.
     is_filled: bool,
     lines: Vec<Line<'static>>,
-    /// Inline text that has no rows yet.
+    /// Inline text that is not wrapped yet.
     spans: Vec<Span<'static>>,
     styles: Vec<Style>,
     leads: Vec<Lead>,
-    /// The number of the next item of each open list; `None` for a list with dots.
+    /// The number of the next item of each open list; `None` for a bulleted list.
     lists: Vec<Option<u64>>,
     links: Vec<(String, usize)>,
     code: Option<(String, String)>,
     table: Option<Table>,
-    /// A blank line belongs in front of the next block.
+    /// Whether a blank line precedes the next block.
     gap: bool,
 }
 
@@ -244,7 +244,7 @@ impl Writer {
         self.styles.iter().fold(Style::new(), |style, more| style.patch(*more))
     }
 
-    /// A block begins.
+    /// Begins a block.
     fn block(&mut self) {
         self.flush();
         let at_an_item = self.leads.last().is_some_and(|lead| lead.first.is_some());
@@ -263,7 +263,7 @@ impl Writer {
         self.leads.iter().map(|lead| width(&lead.rest.content)).sum()
     }
 
-    /// Gives the inline text its rows.
+    /// Wraps the pending inline text into rows.
     fn flush(&mut self) {
         let spans = std::mem::take(&mut self.spans);
         if spans.iter().all(|span| span.content.is_empty()) {
@@ -280,10 +280,10 @@ impl Writer {
     }
 }
 
-/// In front of code.
+/// Indentation of code.
 const CODE_INDENT: &str = "  ";
 
-/// Plain text with its own lines.
+/// Plain text with its own line breaks.
 pub(super) fn plain(text: &str, first: Span<'static>, columns: usize, style: Style) -> Vec<Line<'static>> {
     let indent = Span::raw(" ".repeat(width(&first.content)));
     let lines = text.lines().enumerate().flat_map(|(place, line)| {

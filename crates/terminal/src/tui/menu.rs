@@ -1,5 +1,5 @@
-//! [`choose`], [`session`] and [`secret`]: questions before a conversation starts: a choice of one line, of a session, and a
-//! line that is not shown.
+//! [`choose`], [`session`] and [`secret`]: ask questions before a conversation starts: the choice of a line, the choice
+//! of a session, and a hidden line.
 use super::{
     list::{Item, List},
     look::Look,
@@ -20,14 +20,14 @@ use std::{
     path::Path,
 };
 
-/// Rows beside the list and the text below it: the title, what is typed, how much more there is, and one for the
+/// Rows in addition to the list and the text below it: the title, the typed text, the count of hidden items, and the
 /// shell's own line.
 const ROWS_AROUND_LIST: usize = 4;
-/// Maximum marks for a hidden line, so that its length stays hidden.
+/// Maximum marks for a hidden line, so that they do not reveal its length.
 const MAX_MARKS: usize = 8;
 
-/// Lets the person choose one of `lines`, each a label and its details, with a `note` below them. Returns its place, or
-/// nothing where the person leaves.
+/// Lets the user choose one of `lines`, each a label and its details, with a `note` below them. Returns its index;
+/// `None` if the user leaves.
 ///
 /// # Errors
 ///
@@ -48,9 +48,9 @@ pub async fn choose(
     Ok(menu.and_then(|menu| menu.list.chosen()?.value.parse().ok()))
 }
 
-/// Lets the person choose one of the sessions that work in `workspace`, with the last prompt and reply of the one at
-/// the cursor. Returns its ID, or nothing where the person leaves. If there is only one, it is not asked for; if none
-/// was talked to, it is `newest`.
+/// Lets the user choose one of the sessions in `workspace`, and shows the last prompt and reply of the one at the
+/// cursor. Returns its ID; `None` if the user leaves. A single session is returned without asking; if no session has a
+/// prompt, `newest` is returned.
 ///
 /// # Errors
 ///
@@ -71,18 +71,18 @@ pub async fn session(
     Ok(asked.and_then(|asked| Some(asked.menu.list.chosen()?.value.clone())))
 }
 
-/// What a person did at a question for a line that is not shown.
+/// The answer to a question for a hidden line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Secret {
-    /// Typed it.
+    /// The line that the user typed.
     Typed(String),
-    /// Goes back to the question before this one.
+    /// The user returns to the previous question.
     Back,
-    /// Leaves the program.
+    /// The user leaves the program.
     Left,
 }
 
-/// Asks for a line that is not shown, such as a key. `escape`: what Esc does, in words.
+/// Asks for a hidden line, such as an API key. `escape`: what Esc does, as text.
 ///
 /// # Errors
 ///
@@ -96,7 +96,7 @@ pub async fn secret(title: &str, escape: &str, look: Look) -> io::Result<Secret>
     })
 }
 
-/// What a key does to a question.
+/// The effect of a key on a question.
 enum Step {
     Stay,
     Answer,
@@ -110,7 +110,7 @@ trait Question {
     fn typed(&mut self, text: &str);
 }
 
-/// The question as it was answered; nothing where the person leaves, or a signal ends the program.
+/// Asks the question, and returns it with its answer; `None` if the user leaves, or a signal ends the program.
 async fn ask<Q: Question>(mut question: Q) -> io::Result<Option<Q>> {
     let _given_back_when_dropped = Terminal::take()?;
     let (mut interrupts, mut keys) = (Interrupts::listen()?, EventStream::new());

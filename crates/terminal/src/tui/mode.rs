@@ -1,4 +1,4 @@
-//! [`Mode`]: what the keys go to: the prompt, an answer, a list or a page.
+//! [`Mode`]: the target of the keys: the prompt, an answer, a list or a page.
 use super::{
     input::Draft,
     list::{Item, List},
@@ -6,26 +6,26 @@ use super::{
     parts::Parts,
 };
 
-/// What the keys act on. A list or a page holds the mode that it covers, so that closing it leads back.
+/// The target of the keys. A list or a page holds the mode that it covers, to which closing it returns.
 pub(super) enum Mode {
-    /// A prompt is typed; a list may show what the word at the cursor can become.
+    /// A prompt is typed; a list may show completions of the word at the cursor.
     Compose(Option<Completion>),
-    /// The answer to a question of a tool is typed, or one of its choices is marked.
+    /// The answer to a question of a tool is typed, or one of its choices is selected.
     Answer(Option<Completion>, Marked),
-    /// A call asks for approval; Enter gives the answer at this place, from 0.
+    /// A call asks for approval; Enter gives the answer with this index, from 0.
     Approve(usize),
-    /// What to do instead of the refused call is typed. The draft that was there comes back.
+    /// The user types what to do instead of the refused call. The draft is restored afterwards.
     Refuse(Draft),
-    /// The person ticks the parts of the change that are accepted.
+    /// The user ticks the parts of the change to accept.
     Parts(Parts),
-    /// The person chooses from a list.
+    /// The user chooses from a list.
     Pick(Pick, Box<Mode>),
-    /// The person reads a page that fills the screen.
+    /// The user reads a page that fills the screen.
     Read(Page, Box<Mode>),
 }
 
-/// The choice that Enter gives while nothing is typed, from 0. Nothing is marked where the person was typing when the
-/// question came: the next key may belong to that.
+/// The index of the choice that Enter sends while nothing is typed. `None` if the user was typing when the question
+/// appeared: the next key may belong to that text.
 pub(super) type Marked = Option<usize>;
 
 impl Default for Mode {
@@ -43,7 +43,7 @@ impl Mode {
         }
     }
 
-    /// Shows `page`, in place of one that is shown.
+    /// Shows `page`; replaces a page that is open.
     pub(super) fn read(&mut self, page: Page) {
         let below = match std::mem::take(self) {
             Self::Read(_, below) => below,
@@ -56,7 +56,7 @@ impl Mode {
         *self = Self::Pick(pick, Box::new(std::mem::take(self)));
     }
 
-    /// Closes what is on top; gives the list that it was.
+    /// Closes the topmost list or page, and returns the list.
     pub(super) fn close(&mut self) -> Option<Pick> {
         let (pick, below) = match std::mem::take(self) {
             Self::Pick(pick, below) => (Some(pick), *below),
@@ -67,7 +67,7 @@ impl Mode {
         pick
     }
 
-    /// The list on top.
+    /// The topmost list.
     pub(super) fn pick(&mut self) -> Option<&mut Pick> {
         match self {
             Self::Pick(pick, _) => Some(pick),
@@ -75,7 +75,7 @@ impl Mode {
         }
     }
 
-    /// The page on top.
+    /// The topmost page.
     pub(super) fn page(&self) -> Option<&Page> {
         match self {
             Self::Read(page, _) => Some(page),
@@ -83,7 +83,7 @@ impl Mode {
         }
     }
 
-    /// The place for a list of completions, where a prompt or an answer is typed.
+    /// The place for a list of completions, if a prompt or an answer is typed.
     pub(super) fn completion(&mut self) -> Option<&mut Option<Completion>> {
         match self.lowest() {
             Self::Compose(completion) | Self::Answer(completion, _) => Some(completion),
@@ -92,7 +92,7 @@ impl Mode {
     }
 }
 
-/// A list that takes the keyboard.
+/// A list that has the focus.
 pub(super) struct Pick {
     pub(super) title: &'static str,
     /// Lines above the list.
@@ -100,15 +100,15 @@ pub(super) struct Pick {
     pub(super) list: List,
     pub(super) typed: String,
     pub(super) what: What,
-    /// The effort for the chosen model; `None` for its default.
+    /// The effort for the selected model; `None` for its default.
     pub(super) effort: Option<String>,
-    /// What to do with the session at the cursor, while the person is asked.
+    /// The change to the item at the cursor that the user is asked about.
     pub(super) change: Option<Change>,
 }
 
 /// What Enter does to the session or the background work at the cursor of a list.
 pub(super) enum Change {
-    /// Gives it the name that is typed; an empty one takes its name away.
+    /// Renames the session; an empty name removes its name.
     Name(String),
     Delete,
     /// Ends the background work of this item.
@@ -116,7 +116,7 @@ pub(super) enum Change {
 }
 
 impl Pick {
-    /// Chooses the next or the previous of `levels`; before the first one is the model's default.
+    /// Selects the next or the previous of `levels`; the model's default comes before the first one.
     pub(super) fn step_effort(&mut self, levels: &[&str], is_up: bool) {
         let at = self.effort.as_ref().and_then(|effort| levels.iter().position(|level| level == effort));
         let place = at.map_or(0, |place| place + 1);
@@ -125,7 +125,7 @@ impl Pick {
     }
 }
 
-/// What is chosen from it.
+/// What a list is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Session,
@@ -141,7 +141,7 @@ pub(super) enum What {
 }
 
 impl What {
-    /// The text if the list is empty.
+    /// The text of an empty list.
     pub(super) fn nothing(self) -> &'static str {
         match self {
             Self::Call => "no call changed files",
@@ -158,25 +158,25 @@ impl What {
     }
 }
 
-/// What the word that is being typed can become.
+/// The completions of the typed word.
 pub(super) struct Completion {
     pub(super) list: List,
     pub(super) of: Completed,
 }
 
-/// Values that an MCP server offers, and the text that they continue.
+/// Values that an MCP server offers, and the text that they complete.
 pub(super) struct Offered {
     pub(super) before: String,
     pub(super) values: Vec<Item>,
 }
 
-/// What is completed, and so what a value takes the place of.
+/// The kind of text that is completed, which decides what a value replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Completed {
-    /// The name of a command: all that was typed.
+    /// The name of a command: replaces the whole text.
     Command,
-    /// The name of a file: the word at the cursor.
+    /// The name of a file: replaces the word at the cursor.
     File,
-    /// Something that an MCP server offers: the text from this byte to the cursor.
+    /// A value of an MCP server: replaces the text from this byte to the cursor.
     Offer(usize),
 }

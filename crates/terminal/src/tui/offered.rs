@@ -1,4 +1,4 @@
-//! [`App::complete_or_ask`]: what an MCP server offers for the text that is being typed: its prompts, their arguments, its resources.
+//! [`App::complete_or_ask`]: completes the typed text with what MCP servers offer: prompts, their arguments, resources.
 use super::{
     app::{App, Done, Hint},
     list::Item,
@@ -10,7 +10,7 @@ use haft_core::Completions;
 const ASKING: &str = "asking the MCP server …";
 
 impl App {
-    /// Takes what is offered; otherwise asks the servers what the text at the cursor can become, if it names one.
+    /// Accepts the selected completion; without one, asks the server that the text at the cursor names for completions.
     pub(super) fn complete_or_ask(&mut self, key: KeyEvent) {
         if self.accept() {
             return;
@@ -33,7 +33,8 @@ impl App {
         }
     }
 
-    /// Shows what was found for `typed`; a single value is taken. What comes late, when something else was typed, is dropped.
+    /// Shows the completions of `typed`; a single one is inserted. Late completions, for a text that has changed
+    /// meanwhile, are dropped.
     pub(super) fn offered(&mut self, typed: &str, found: Option<Completions>) {
         if matches!(self.hint, Some(Hint::Lasting(ASKING))) {
             self.hint = None;
@@ -57,8 +58,8 @@ impl App {
         }
     }
 
-    /// What the text at the cursor narrows the values to, where it begins, and the values. Forgets them when the text is
-    /// another one.
+    /// The text that filters the values, the byte where it begins, and the values. Drops the values if the text has
+    /// changed.
     pub(super) fn offered_here(&mut self) -> Option<(String, usize, Vec<Item>)> {
         let Offered { before, values } = self.offered.take()?;
         let typed = self.input.before_cursor();
@@ -69,7 +70,7 @@ impl App {
     }
 }
 
-/// Whether it looks like `/SERVER:…` or ends like `@SERVER:…`.
+/// Whether the text looks like `/SERVER:…` or ends like `@SERVER:…`.
 fn may_name_a_server(typed: &str) -> bool {
     let command = typed.strip_prefix('/').and_then(|rest| rest.split_whitespace().next());
     let word = typed.rsplit(char::is_whitespace).next().unwrap_or_default();

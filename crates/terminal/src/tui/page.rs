@@ -1,4 +1,4 @@
-//! [`Page`]: a text that fills the screen until the person has read it.
+//! [`Page`]: a text that fills the screen until the user closes it.
 use super::{look::Look, wrap::width};
 use crate::bindings::Action;
 use haft_core::Seq;
@@ -7,47 +7,47 @@ use ratatui::{
     text::{Line, Span},
 };
 
-/// What is read, and where.
+/// The text of a page, and the position in it.
 pub(super) struct Page {
     pub(super) title: String,
     pub(super) lines: Vec<Line<'static>>,
-    /// The lines at which a file begins, and those at which a hunk does, if it is a diff.
+    /// If the page is a diff, the lines at which a file begins, and those at which a hunk begins.
     files: Vec<usize>,
     hunks: Vec<usize>,
     top: usize,
     search: Search,
-    /// The background work that it shows, by the value of its item, and how much of it.
+    /// The background work that the page shows, by the value of its item, and how much of it is shown.
     pub(super) work: Option<(String, Shown)>,
 }
 
-/// As much of background work as a page shows: the page is drawn anew once there is more.
+/// How much of the background work a page shows; if there is more, the page is updated.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Shown {
     Task { printed: String, running: bool },
     Below(Seq),
 }
 
-/// What the person searches for on a page.
+/// The search on a page.
 #[derive(Default)]
 enum Search {
     #[default]
     No,
-    /// A person types the text; Enter goes to the first match.
+    /// The user types the text; Enter goes to the first match.
     Typed(String),
-    /// A search for `text`; `line` has the last match that the person went to.
+    /// A search for `text`; `line` has the last match that was visited.
     For { text: String, line: usize },
 }
 
 impl Page {
-    /// `at_the_end` for what grows.
+    /// `at_the_end`: show the end first, for text that grows.
     pub(super) fn new(title: impl Into<String>, lines: Vec<Line<'static>>, at_the_end: bool) -> Self {
         let top = if at_the_end { usize::MAX } else { 0 };
         let (files, hunks, search) = (Vec::new(), Vec::new(), Search::No);
         Self { title: title.into(), lines, files, hunks, top, search, work: None }
     }
 
-    /// Sets the lines at which each file and each hunk begins, in order. The first hunk of a file begins where the file
-    /// does.
+    /// Sets the lines at which each file and each hunk begins, in order. The first hunk of a file begins at the file's
+    /// line.
     pub(super) fn of_diff(self, files: Vec<usize>, hunks: Vec<usize>) -> Self {
         Self { files, hunks, ..self }
     }
@@ -57,12 +57,12 @@ impl Page {
         Self { work: Some((name, shown)), ..self }
     }
 
-    /// Whether it may soon show more.
+    /// Whether the text may still grow.
     pub(super) fn grows(&self) -> bool {
         self.work.as_ref().is_some_and(|(_, shown)| !matches!(shown, Shown::Task { running: false, .. }))
     }
 
-    /// Takes what it shows now. A person at its end stays at its end.
+    /// Replaces the text. A page at its end stays at the end.
     pub(super) fn grow(&mut self, title: String, lines: Vec<Line<'static>>, rows: usize) {
         let is_at_end = self.top >= self.last_top(rows);
         (self.title, self.lines) = (title, lines);
@@ -74,12 +74,12 @@ impl Page {
         }
     }
 
-    /// Whether what to search for is being typed.
+    /// Whether the search text is being typed.
     pub(super) fn is_typed(&self) -> bool {
         matches!(self.search, Search::Typed(_))
     }
 
-    /// What is typed to be searched for, while it is.
+    /// The search text, while it is being typed.
     pub(super) fn searched(&mut self) -> Option<&mut String> {
         match &mut self.search {
             Search::Typed(text) => Some(text),
@@ -87,7 +87,7 @@ impl Page {
         }
     }
 
-    /// Moves what is seen, or searches; another action does nothing.
+    /// Scrolls or searches; ignores other actions.
     pub(super) fn act(&mut self, action: Action, rows: usize) {
         let page = rows.saturating_sub(2).max(1);
         let top = self.top.min(self.last_top(rows));
@@ -125,7 +125,7 @@ impl Page {
         }
     }
 
-    /// Shows the line of a match.
+    /// Scrolls to a match.
     fn go_to(&mut self, found: Option<usize>, rows: usize) {
         let (Some(found), Search::For { line, .. }) = (found, &mut self.search) else { return };
         *line = found;
@@ -138,19 +138,20 @@ impl Page {
         self.lines.len().saturating_sub(rows.saturating_sub(2))
     }
 
-    /// The first line from `from` on that has what is searched for, otherwise the first one of all.
+    /// The first matching line from `from` on, otherwise the first one of the page.
     fn match_from(&self, from: usize) -> Option<usize> {
         let all = || (0..self.lines.len()).filter(|line| !self.matches(*line).is_empty());
         all().find(|line| *line >= from).or_else(|| all().next())
     }
 
-    /// The last line before `from` that has what is searched for, otherwise the last one of all.
+    /// The last matching line before `from`, otherwise the last one of the page.
     fn match_before(&self, from: usize) -> Option<usize> {
         let all = || (0..self.lines.len()).filter(|line| !self.matches(*line).is_empty());
         all().rfind(|line| *line < from).or_else(|| all().next_back())
     }
 
-    /// Where in a line the match begins and how long it is, in characters. A text in small letters matches capitals, too.
+    /// The matches in a line, each with its start and length in characters. A text in lower case matches upper case,
+    /// too.
     fn matches(&self, line: usize) -> Vec<(usize, usize)> {
         let Search::For { text, .. } = &self.search else { return Vec::new() };
         let is_exact = text.chars().any(char::is_uppercase);
@@ -199,7 +200,7 @@ impl Page {
         all
     }
 
-    /// How the page is left is seen on a narrow terminal, too.
+    /// The last row. It shows how to close the page on a narrow terminal, too.
     fn foot(&self, place: &str, columns: usize) -> String {
         let keys = match &self.search {
             Search::For { text, .. } if self.match_from(0).is_none() => {

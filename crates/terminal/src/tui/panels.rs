@@ -1,4 +1,4 @@
-//! Panels: pages and lists about the session. Esc closes each.
+//! Panels: pages and lists about the session. Esc closes them.
 use super::{
     app::{App, Done},
     list::Item,
@@ -16,11 +16,11 @@ use ratatui::{
     text::{Line, Span},
 };
 
-/// Cells of the bar that shows what fills the window.
+/// Cells of the bar that shows the use of the context window.
 const BAR_CELLS: usize = 60;
-/// Narrower pages have one column.
+/// Minimum width of a page with two columns.
 const TWO_COLUMNS_WIDTH: usize = 100;
-/// The help of the keys in parts.
+/// The sections of the help about keys.
 const KEY_SECTIONS: [(&str, &[Place]); 8] = [
     ("keys", &[Place::Everywhere, Place::Conversation, Place::Prompt]),
     ("keys while a list of completions is shown", &[Place::Completion]),
@@ -31,17 +31,17 @@ const KEY_SECTIONS: [(&str, &[Place]); 8] = [
     ("keys in lists", &[Place::List, Place::Models, Place::Sessions]),
     ("keys on pages", &[Place::Page]),
 ];
-/// What a word or a line of a prompt begins with, and what that does.
+/// Prefixes of words or lines of a prompt, and their meaning.
 const PREFIXES: [(&str, &str); 3] = [
     ("@NAME", "name a file of this folder; an image is attached"),
     ("!COMMAND", "run a command yourself"),
     ("#TEXT", "propose a line for AGENTS.md"),
 ];
-/// Rules above the list of modes.
+/// Maximum rules above the list of modes.
 const MAX_RULES: usize = 12;
 
 impl App {
-    /// Keys and commands, beside each other where there is room.
+    /// Shows keys and commands, side by side if there is room.
     pub(super) fn help(&mut self) {
         let commands = console::all(&self.around.prompts);
         let columns = if self.columns < TWO_COLUMNS_WIDTH { self.columns } else { self.columns / 2 - 2 };
@@ -53,7 +53,7 @@ impl App {
         self.mode.read(Page::new("help", lines, false));
     }
 
-    /// The keys of each place below each other.
+    /// The keys of each place, one section below the other.
     fn key_help(&self, columns: usize) -> Vec<Line<'static>> {
         let owned = |(keys, help): (String, &str)| (keys, help.to_owned());
         let section = |(title, places): &(&str, &[Place])| {
@@ -77,7 +77,7 @@ impl App {
         std::iter::once(title).chain(rows.iter().flat_map(row)).collect()
     }
 
-    /// What fills the window, as a bar with its parts.
+    /// Shows the parts of the context window as a bar.
     pub(super) fn show_context(&mut self) {
         let (Some(engine), Some(entries)) = (&self.engine, self.entries()) else { return };
         let filling = Filling::of(engine.setup(), &self.view.setup.agent, &entries, self.view.context);
@@ -113,13 +113,13 @@ impl App {
         self.mode.read(Page::new("context", lines, false));
     }
 
-    /// All rules, in the order in which they are tried.
+    /// All rules, in the order in which they are matched.
     pub(super) fn rules(&self) -> Vec<String> {
         let rules = self.engine.iter().flat_map(|engine| &engine.setup().policy.rules);
         rules.map(|rule| safe::text(&rule.to_string()).into_owned()).collect()
     }
 
-    /// The rules, and the modes to choose from.
+    /// Shows the rules, and the modes to choose from.
     pub(super) fn show_permissions(&mut self) {
         self.pick_mode();
         let rules = self.rules();
@@ -136,7 +136,7 @@ impl App {
         }
     }
 
-    /// Servers, their state and their tools.
+    /// Shows the servers, their state and their tools.
     pub(super) fn show_servers(&mut self) {
         self.hint = Some("checking MCP servers …".into());
         let Surroundings { host, workspace, .. } = self.around.clone();
@@ -170,7 +170,7 @@ impl App {
         self.mode.read(Page::new("MCP servers", lines, false));
     }
 
-    /// Goes on in a copy of the session.
+    /// Continues in a copy of the session.
     pub(super) fn fork(&mut self) {
         if self.must_wait() || self.fork_remote() {
             return;
@@ -206,7 +206,7 @@ impl App {
         }
     }
 
-    /// Shows the models that are known already, and adds those that vendors and servers list.
+    /// Shows the known models, and later adds those that vendors and servers list.
     pub(super) fn pick_model(&mut self) {
         let items = self.around.host.models().into_iter().map(|(spec, what)| Item::new(spec, what)).collect();
         let current = self.engine.as_ref().map(|engine| engine.setup().model.spec.clone());
@@ -229,7 +229,7 @@ impl App {
     }
 }
 
-/// The model `current` stands among the others, wherever it was named.
+/// Adds the model `current` if `items` lacks it, wherever it was configured.
 fn with_model(mut items: Vec<Item>, current: Option<&str>) -> Vec<Item> {
     if let Some(current) = current.filter(|current| items.iter().all(|item| item.value != *current)) {
         items.insert(0, Item::new(current, ""));
@@ -237,7 +237,7 @@ fn with_model(mut items: Vec<Item>, current: Option<&str>) -> Vec<Item> {
     items
 }
 
-/// Two texts in columns, the second from column `at` on.
+/// Puts two texts side by side, the second from column `at` on.
 fn beside(left: Vec<Line<'static>>, right: Vec<Line<'static>>, at: usize) -> Vec<Line<'static>> {
     let rows = left.len().max(right.len());
     let (mut left, mut right) = (left.into_iter(), right.into_iter());

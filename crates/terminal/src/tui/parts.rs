@@ -1,8 +1,8 @@
-//! [`Parts`]: the parts of a proposal, of which the person ticks those that are accepted.
+//! [`Parts`]: the parts of a proposal, of which the user ticks those to accept.
 use crate::offers::{self, Offer};
 use haft_core::Accepted;
 
-/// The parts, which of them are ticked, and the one at the cursor.
+/// The parts with their ticks, and the cursor.
 pub(super) struct Parts {
     pub(super) parts: Vec<(Offer, bool)>,
     pub(super) at: usize,
@@ -13,7 +13,7 @@ impl Parts {
         Self { parts: offers.into_iter().map(|offer| (offer, false)).collect(), at: 0 }
     }
 
-    /// Moves the cursor; behind the last part comes the first one.
+    /// Moves the cursor, from the last part to the first one.
     pub(super) fn step(&mut self, is_down: bool) {
         let count = self.parts.len().max(1);
         self.at = (self.at + if is_down { 1 } else { count - 1 }) % count;
@@ -25,7 +25,7 @@ impl Parts {
         }
     }
 
-    /// Ticks all parts; none where all are ticked.
+    /// Ticks all parts; if all are ticked, unticks them.
     pub(super) fn tick_all(&mut self) {
         let must_tick = self.ticked() < self.parts.len();
         self.parts.iter_mut().for_each(|(_, is_ticked)| *is_ticked = must_tick);
@@ -35,7 +35,7 @@ impl Parts {
         self.parts.iter().filter(|(_, is_ticked)| *is_ticked).count()
     }
 
-    /// A yes to those that are ticked.
+    /// Accepts the ticked parts.
     pub(super) fn accepted(&self) -> Accepted {
         offers::accepted(self.parts.iter().filter(|(_, is_ticked)| *is_ticked).map(|(offer, _)| offer))
     }

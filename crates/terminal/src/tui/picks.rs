@@ -18,7 +18,7 @@ use haft_present::timeline::{self, Recap};
 use haft_present::undo::{UndoWish, UndoableCall, undoable};
 
 impl App {
-    /// `current`: the value of the item that holds now.
+    /// Shows a list. `current`: the value of the current item.
     pub(super) fn offer(
         &mut self,
         what: What,
@@ -34,8 +34,8 @@ impl App {
         self.mode.offer(Pick { title, head, list, typed, what, effort: None, change: None });
     }
 
-    /// Asks whether a turn that has used up its rounds continues. A person in the middle of something else finds the
-    /// note above, and `/continue`.
+    /// Asks whether a turn that has used up its rounds continues. If the user is doing something else, only the note
+    /// above is shown; `/continue` continues the turn.
     pub(super) fn ask_to_go_on(&mut self) {
         let is_free = matches!(self.mode, Mode::Compose(_)) && self.input.is_empty();
         let Some(rounds) = self.session.as_ref().and_then(going_on::used_up).filter(|_| is_free) else {
@@ -64,7 +64,7 @@ impl App {
         listed.filter(|known| known.workspace == setup.workspace).collect()
     }
 
-    /// Offers those of `listed` that the person can continue with.
+    /// Shows those of `listed` that the user can continue.
     pub(super) fn offer_sessions(&mut self, listed: Vec<Summary>) {
         let own = self.session.as_ref().map(|session| session.id().clone());
         self.sessions = Sessions::of(listed, own.as_ref());
@@ -76,7 +76,7 @@ impl App {
         }
     }
 
-    /// The ID of the session at the cursor, unless a server keeps it.
+    /// The ID of the session at the cursor, unless it is stored on a server.
     fn listed(&mut self) -> Option<String> {
         if self.around.host.remote().is_some() {
             self.note(
@@ -87,7 +87,7 @@ impl App {
         Some(self.mode.pick()?.list.chosen()?.value.clone())
     }
 
-    /// Asks what becomes of the session at the cursor. `change` takes the name that it has.
+    /// Asks about a change to the session at the cursor. `change` gets the session's current name.
     pub(super) fn ask_of_listed(&mut self, change: fn(String) -> Change) {
         let Some(id) = self.listed() else { return };
         let name = self.sessions.name(&id);
@@ -112,7 +112,7 @@ impl App {
         }
     }
 
-    /// Shows the list of sessions as they are now; closes it after the last one.
+    /// Updates the list of sessions; closes it if none is left.
     fn list_again(&mut self) {
         let own = self.session.as_ref().map(|session| session.id().clone());
         let recaps = std::mem::take(&mut self.sessions.recaps);
@@ -133,7 +133,7 @@ impl App {
         self.waiting.push(Box::pin(async move { Done::Sessions(reading.await.unwrap_or_default()) }));
     }
 
-    /// Reads the session at the cursor of the list, if that has not happened.
+    /// Reads the session at the cursor of the list, if that was not done yet.
     pub(super) fn look_at_session(&mut self) {
         let chosen = self.mode.pick().filter(|pick| pick.what == What::Session);
         let chosen = chosen.and_then(|pick| pick.list.chosen().map(|item| item.value.clone()));
@@ -200,7 +200,7 @@ impl App {
         self.offer(What::Prompt, "go back to before", items, None);
     }
 
-    /// Takes the calls back that `text` names, or lists them to choose one.
+    /// Undoes the calls that `text` names, or lists the calls to choose one.
     pub(super) fn undo_call(&mut self, text: &str) {
         if self.must_wait() {
             return;
@@ -235,7 +235,7 @@ impl App {
         self.offer(What::Typed, "history", items, None);
     }
 
-    /// `is_kept`: a model for new sessions, too.
+    /// Applies the selected item. `is_kept`: use the model for new sessions, too.
     pub(super) fn choose(&mut self, is_kept: bool) {
         let Some(Pick { list, what, effort, .. }) = self.mode.close() else { return };
         let Some(item) = list.chosen().cloned() else { return };
@@ -272,7 +272,8 @@ impl App {
         }
     }
 
-    /// A vendor's name alone is the beginning of a model's.
+    /// Switches to a model. If only a vendor was chosen, its name is put into the field as the beginning of the
+    /// model's.
     fn choose_model(&mut self, spec: String, request: OpenRequest) {
         match spec.strip_suffix('…') {
             Some(vendor) => self.input.set(&format!("/model {vendor}")),
@@ -296,7 +297,7 @@ impl App {
         }
     }
 
-    /// Looks at what is being typed: a command, or the name of a file?
+    /// Updates the completions for the typed text: commands, or names of files.
     pub(super) fn complete(&mut self) {
         if self.mode.completion().is_none() {
             return;
@@ -344,7 +345,7 @@ impl App {
         }
     }
 
-    /// Files of another machine are not known here.
+    /// Lists the files of the workspace. Those of another machine are unknown.
     fn look_for_files(&mut self) {
         let is_remote = self.session.as_ref().is_some_and(|session| Remote::of(session).is_some());
         let Some(engine) = self.engine.as_ref().filter(|_| !is_remote) else { return };
@@ -356,7 +357,7 @@ impl App {
         self.waiting.push(Box::pin(async move { Done::Files(walk.await.unwrap_or_default()) }));
     }
 
-    /// Takes what is offered; whether there was something.
+    /// Accepts the selected completion; returns whether there was one.
     pub(super) fn accept(&mut self) -> bool {
         let Some(Completion { list, of }) = self.mode.completion().and_then(Option::take) else {
             return false;
@@ -376,7 +377,8 @@ impl App {
         true
     }
 
-    /// What goes along with a prompt that names this file of the workspace: a picture, or a PDF where the model takes documents.
+    /// The attachment for a file of the workspace that a prompt names: a picture, or a PDF if the model accepts
+    /// documents.
     fn attachment(&self, name: &str) -> Option<Attached> {
         let setup = self.engine.as_ref()?.setup();
         let file = setup.workspace.join(name);
@@ -387,8 +389,8 @@ impl App {
         }
     }
 
-    /// What goes along because the text names it as `@NAME` or `@"NAME"`, typed without the list of files. A project's command may have
-    /// written the name: no file outside of the workspace goes along.
+    /// The attachments for files that the text names as `@NAME` or `@"NAME"` without the list of files. A project's
+    /// command may have written the name, so files outside of the workspace are not attached.
     pub(super) fn named_in(&self, text: &str) -> Vec<Attached> {
         let Some(engine) = &self.engine else { return Vec::new() };
         let Ok(workspace) = engine.setup().workspace.canonicalize() else { return Vec::new() };

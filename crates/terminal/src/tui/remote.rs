@@ -1,25 +1,25 @@
-//! What a person does with sessions of another machine: lists, copies and names them.
+//! Lists, copies and renames sessions on another machine.
 use super::app::{App, Done, RemoteDone, Request};
 use haft_engine::{Remote, Session};
 use haft_present::host::{OpenRequest, RemoteSessions};
 use std::sync::Arc;
 
 impl App {
-    /// Lists them; whether they are kept by another machine.
+    /// Lists the sessions of another machine; returns whether there is one.
     pub(super) fn list_remote(&mut self) -> bool {
         let Some(remote) = self.around.host.remote() else { return false };
         self.waiting.push(Box::pin(async move { Done::Remote(RemoteDone::Listed(remote.list().await)) }));
         true
     }
 
-    /// Copies the session; whether it is kept by another machine.
+    /// Copies the session on another machine; returns whether there is one.
     pub(super) fn fork_remote(&mut self) -> bool {
         let Some((remote, id)) = self.remote_session() else { return false };
         self.waiting.push(Box::pin(async move { Done::Remote(RemoteDone::Forked(remote.fork(&id).await)) }));
         true
     }
 
-    /// Names the session; whether it is kept by another machine.
+    /// Renames the session on another machine; returns whether there is one.
     pub(super) fn rename_remote(&mut self, name: &str) -> bool {
         let Some((remote, id)) = self.remote_session() else { return false };
         let name = name.to_owned();
@@ -48,7 +48,7 @@ impl App {
         self.fail(why.message, why.suggestion);
     }
 
-    /// Whether the session is open on another machine; tells that this cannot be done from here then.
+    /// Whether the session is open on another machine. If so, tells the user that `what` is only possible there.
     pub(super) fn is_only_there(&mut self, what: &str) -> bool {
         let is_remote = self.session.as_ref().is_some_and(|session| Remote::of(session).is_some());
         if is_remote {
@@ -57,7 +57,7 @@ impl App {
         is_remote
     }
 
-    /// Leaves a session that another process has open, and continues there.
+    /// Leaves a session that another process has open, where it continues.
     pub(super) fn detach(&mut self) {
         match self.session.as_ref().is_some_and(Session::is_joined) {
             true => self.request = Some(Request::Leave),

@@ -1,4 +1,4 @@
-//! Carries out what is typed.
+//! Carries out the typed text.
 use super::{
     app::{App, Done, Hint, Request},
     input::Attached,
@@ -19,7 +19,7 @@ use haft_present::{
 use std::path::Path;
 
 impl App {
-    /// Says what was typed, or does what it means.
+    /// Sends the typed prompt, or runs the typed command.
     pub(super) fn submit(&mut self) {
         if self.input.text().trim().is_empty() || self.input.goes_on() {
             return;
@@ -63,7 +63,7 @@ impl App {
         }
     }
 
-    /// The session that it was entered for did not open.
+    /// Returns the submitted text to the field, since its session could not be opened.
     pub(super) fn give_back_early(&mut self) {
         let Some(early) = self.submitted_early.take() else { return };
         if self.input.is_empty() {
@@ -74,9 +74,9 @@ impl App {
         }
     }
 
-    /// Pasted text stays folded after the prompt was sent.
+    /// The text of a sent prompt with its pastes folded.
     pub(super) fn as_it_was_typed(&self, said: &str) -> Option<String> {
-        // A hook may have added something to it.
+        // A hook may have appended text to the prompt.
         let rest =
             |(whole, folded): &(String, String)| Some(format!("{folded}{}", said.strip_prefix(whole)?));
         self.folded.iter().rev().find_map(rest)
@@ -152,7 +152,7 @@ impl App {
         }
     }
 
-    /// Commands that would be carried out only after the turn, when the person has forgotten them.
+    /// Whether a command cannot run yet: it would run only after the turn, when the user has forgotten it.
     pub(super) fn must_wait(&mut self) -> bool {
         let is_busy = self.busy_since().is_some();
         if is_busy {
@@ -211,7 +211,7 @@ impl App {
         }
     }
 
-    /// No wider than the project and the agent allow.
+    /// Sets the mode, which may not be wider than the project and the agent allow.
     pub(super) fn set_permission_mode(&mut self, name: &str) {
         let ceiling = self.session.as_ref().map(Session::ceiling).unwrap_or_default();
         match Mode::named(name) {
@@ -227,7 +227,7 @@ impl App {
         }
     }
 
-    /// Between two turns, so that no call of the turn that runs is judged in another way.
+    /// Adds a folder. This happens between two turns, so that all calls of a turn are judged alike.
     fn add_folder(&mut self, folder: &str) {
         if self.is_only_there("a folder is added") {
             return;
@@ -241,7 +241,7 @@ impl App {
         }
     }
 
-    /// Changes nothing from here on until a plan is accepted.
+    /// Enters plan mode: nothing is changed until a plan is accepted.
     fn plan(&mut self, text: Option<String>) {
         let is_allowed = self.session.as_ref().is_some_and(|session| session.ceiling() >= Mode::Plan);
         if self.permission_mode() != Some(Mode::Plan) {
@@ -302,7 +302,7 @@ impl App {
         }
     }
 
-    /// Proposes what the journals of the workspace show.
+    /// Proposes notes for the workspace from its journals.
     fn memory(&mut self) {
         if self.must_wait() || self.is_only_there("past sessions are read") {
             return;
@@ -322,12 +322,12 @@ impl App {
         }
     }
 
-    /// What the session has said last, otherwise what it began with.
+    /// The mode that the session recorded last, otherwise its initial mode.
     pub(super) fn permission_mode(&self) -> Option<Mode> {
         self.view.mode.or(self.session.as_ref().map(Session::mode))
     }
 
-    /// Changes to the next permission mode that asks. `full` is never reached by this key, only by a command.
+    /// Switches to the next permission mode that asks. `full` can only be set by a command, not by this key.
     pub(super) fn next_permission_mode(&mut self) {
         let (Some(session), Some(now)) = (&self.session, self.permission_mode()) else { return };
         let next = match now {
@@ -351,7 +351,7 @@ impl App {
         self.note(&text);
     }
 
-    /// Over `OSC 52`, so that it works from another machine, too.
+    /// Copies the last reply with the escape sequence `OSC 52`, which also works from another machine.
     fn copy(&mut self) {
         use base64::{Engine as _, engine::general_purpose::STANDARD};
         if self.view.last_reply.is_empty() {

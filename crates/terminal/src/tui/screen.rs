@@ -1,7 +1,7 @@
 //! [`Screen`]: the lower end of the terminal: finished lines go above it and belong to the terminal's own scrollback, a
 //! few live lines stay and are redrawn where they changed.
 //!
-//! The cursor moves only relative to its position, so the terminal need not be asked for that.
+//! The cursor moves only relative to its position, so the terminal need not be asked for the position.
 use super::{ansi, wrap::one_row};
 use crate::Links;
 use crossterm::{
@@ -18,21 +18,21 @@ use ratatui::{
 };
 use std::io::{self, Write};
 
-/// Rows from which there is room for more than what must be seen.
+/// Minimum rows to show more than the essential lines.
 pub(super) const ROOMY_ROWS: usize = 16;
 
-/// Where something is drawn, and the text there.
+/// The output, and the lines that it shows.
 pub(super) struct Screen<Out> {
     out: Out,
     pub(super) columns: usize,
     pub(super) rows: usize,
     shown: Vec<Line<'static>>,
-    /// The row of the cursor, from the first live line.
+    /// The row of the cursor, counted from the first live line.
     row: usize,
     column: usize,
-    /// The text there is not what was drawn.
+    /// Whether the screen shows something else than `shown`.
     is_stale: bool,
-    /// How far up it begins since the terminal has laid it out anew.
+    /// After the terminal has wrapped its lines for another width: how many rows above the cursor the live lines begin.
     up: Option<usize>,
     links: Links,
 }
@@ -54,7 +54,7 @@ impl<Out: Write> Screen<Out> {
         }
     }
 
-    /// The same with links in what is drawn.
+    /// Adds links to what is drawn.
     pub(super) fn with_links(self, links: Links) -> Self {
         Self { links, ..self }
     }
@@ -63,7 +63,7 @@ impl<Out: Write> Screen<Out> {
         &mut self.out
     }
 
-    /// Puts `above` into the scrollback and `live` below it, with the cursor at a row and a column of it.
+    /// Writes `above` to the scrollback and `live` below it, with the cursor at a row and a column of `live`.
     pub(super) fn draw(
         &mut self,
         above: &[Line<'static>],
@@ -112,7 +112,7 @@ impl<Out: Write> Screen<Out> {
     fn paint(&self, text: &mut String, line: &Line<'_>) {
         let mut painted = String::new();
         ansi::paint(&mut painted, line, self.columns);
-        // A wide character that no longer fits leaves the last column free.
+        // A line counts as full if only its last column is free, since a wide character does not fit there.
         *text += &self.links.linked(&painted, line.width() + 1 >= self.columns);
     }
 
@@ -134,7 +134,7 @@ impl<Out: Write> Screen<Out> {
         }
     }
 
-    /// The terminal has lain out its lines anew: those that no longer fit take more rows.
+    /// Notes a new size. The terminal has wrapped its lines: those that do not fit take more rows.
     pub(super) fn resized(&mut self, columns: u16, rows: u16) {
         (self.columns, self.rows) = (columns.max(1).into(), rows.max(1).into());
         let rows_of = |line: &Line<'_>| line.width().div_ceil(self.columns).max(1);
@@ -143,7 +143,7 @@ impl<Out: Write> Screen<Out> {
         self.is_stale = true;
     }
 
-    /// A line as it can be in one row: nothing in it moves the cursor.
+    /// The line in one row, without characters that move the cursor.
     fn fitting(&self, line: &Line<'_>) -> Line<'static> {
         let harmless = |span: &Span<'_>| {
             let text = safe::text(&span.content).replace('\t', "    ").replace('\n', " ");
@@ -153,13 +153,13 @@ impl<Out: Write> Screen<Out> {
         one_row(line.spans.iter().map(harmless).collect(), self.columns).style(ground)
     }
 
-    /// Another program wrote below the drawing, which is drawn anew from where the cursor stands.
+    /// Notes that another program wrote below the live lines, which are redrawn at the cursor.
     pub(super) fn lost(&mut self) {
         self.shown.clear();
         (self.row, self.column, self.is_stale, self.up) = (0, 0, true, None);
     }
 
-    /// Wipes the live lines away; the cursor stands where they began.
+    /// Erases the live lines; the cursor is then where they began.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         let mut text = String::new();
         up(&mut text, self.up.take().unwrap_or(self.row));
@@ -171,19 +171,19 @@ impl<Out: Write> Screen<Out> {
         self.raw(&text)
     }
 
-    /// Writes what shows a picture, in place of the live lines; what is drawn next is below it.
+    /// Writes the sequence of a picture in place of the live lines; the next lines are drawn below it.
     pub(super) fn picture(&mut self, sequence: &str) -> io::Result<()> {
         self.clear()?;
         self.raw(&format!("{sequence}\r\n"))
     }
 
-    /// Writes what is not a line: a bell, a title, another screen.
+    /// Writes a sequence that is not a line: a bell, a title, the switch to another screen.
     pub(super) fn raw(&mut self, sequence: &str) -> io::Result<()> {
         self.out.write_all(sequence.as_bytes())?;
         self.out.flush()
     }
 
-    /// All rows of a screen of its own, from its upper left corner on.
+    /// Draws all rows of the alternate screen, from its upper left corner on.
     pub(super) fn fill(&mut self, lines: &[Line<'static>]) -> io::Result<()> {
         let mut text = begun();
         put(&mut text, MoveTo(0, 0));
@@ -197,7 +197,7 @@ impl<Out: Write> Screen<Out> {
     }
 }
 
-/// The beginning of a change that the terminal shows as a whole, in which no row runs into the next one.
+/// The beginning of an update that the terminal shows at once, in which rows do not wrap.
 fn begun() -> String {
     let mut text = String::new();
     put(&mut text, BeginSynchronizedUpdate);
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(drawn(&mut screen), "^[?2026h^[?25l^[?7l\r^[Ja\r\nb\r^[1C^[?25h^[?7h^[?2026l");
     }
 
-    /// D15: entities of Markdown, names and errors come here as they are.
+    /// D15: entities of Markdown, names and errors are drawn unchanged.
     #[test]
     fn nothing_that_is_drawn_moves_the_cursor() {
         let mut screen = Screen::new(Vec::new(), (20, 5));

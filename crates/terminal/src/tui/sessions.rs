@@ -1,4 +1,4 @@
-//! [`Sessions`]: the sessions of a directory to choose from, each with how it continued last.
+//! [`Sessions`]: the sessions of a directory to choose from, each with its last prompt and reply.
 use super::{
     list::{Item, List},
     look::Look,
@@ -14,21 +14,21 @@ use haft_present::{
 use ratatui::text::{Line, Span};
 use std::{collections::HashMap, path::Path};
 
-/// Of this many sessions, the newest, journals are read before one of them is chosen.
+/// Number of sessions, from the newest on, whose journals are read before one is selected.
 const MAX_READ_AHEAD: usize = 50;
-/// Lines of the last prompt, and of the last reply.
+/// Maximum lines of the last prompt, and of the last reply.
 const PREVIEW_LINES: usize = 2;
 
-/// Sessions that a person opened in one directory, the newest first.
+/// Sessions that the user began in one directory, newest first.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     listed: Vec<Summary>,
-    /// The last prompt and reply of those that were read, by their IDs.
+    /// The last prompt and reply of the sessions that were read, by ID.
     pub(super) recaps: HashMap<String, Recap>,
 }
 
 impl Sessions {
-    /// Those of `listed` that a person opened and talked to, without `own`.
+    /// Those of `listed` that the user began and that have a prompt, without `own`.
     pub(super) fn of(listed: Vec<Summary>, own: Option<&SessionId>) -> Self {
         let is_listed = |known: &Summary| {
             known.delegated_by.is_none() && Some(&known.id) != own && !known.title.is_empty()
@@ -36,7 +36,7 @@ impl Sessions {
         Self { listed: listed.into_iter().filter(is_listed).collect(), recaps: HashMap::new() }
     }
 
-    /// The IDs of the newest ones, of which the journals are read first.
+    /// The IDs of the newest sessions, whose journals are read first.
     pub(super) fn newest(&self) -> Vec<String> {
         self.listed.iter().take(MAX_READ_AHEAD).map(|known| known.id.0.clone()).collect()
     }
@@ -65,7 +65,7 @@ impl Sessions {
         self.listed.iter().map(item).collect()
     }
 
-    /// The last prompt and the last reply of the session, as far as they were read.
+    /// The last prompt and the last reply of the session, if it was read.
     pub(super) fn preview(&self, id: &str, columns: usize, look: &Look) -> Vec<Line<'static>> {
         let Some(Recap { prompt, reply, .. }) = self.recaps.get(id) else { return Vec::new() };
         let part = |mark: &'static str, text: &str| {
@@ -80,7 +80,7 @@ impl Sessions {
     }
 }
 
-/// The last prompt and reply of each of these sessions; empty for one that cannot be read.
+/// The last prompt and reply of each of these sessions; sessions that cannot be read are left out.
 pub(super) fn recaps(home: &Home, ids: Vec<String>) -> Vec<(String, Recap)> {
     ids.into_iter().filter_map(|id| Some((id.clone(), recap(&home.peek(&id).ok()?)))).collect()
 }
@@ -107,7 +107,7 @@ impl<'a> Ahead<'a> {
         List::tall(self.sessions.items()).searched_whole()
     }
 
-    /// Reads the session first if that has not happened.
+    /// Like [`Sessions::preview`], but reads the session first if necessary.
     pub(super) fn preview(&mut self, id: &str, columns: usize, look: &Look) -> Vec<Line<'static>> {
         if !self.sessions.recaps.contains_key(id) {
             self.sessions.recaps.extend(recaps(self.home, vec![id.to_owned()]));

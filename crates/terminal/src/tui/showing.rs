@@ -11,12 +11,12 @@ use haft_present::{
 use ratatui::text::{Line, Span};
 use std::mem;
 
-/// Of a session that is taken up, at most this many blocks are shown.
+/// Maximum items of a resumed session that are shown.
 const MAX_SHOWN_AGAIN: usize = 60;
 
 impl App {
-    /// Shows a session, from what it has so far. `goes_on`: a turn that was cut off is taken up at once. Returns whether it is
-    /// the session that is on the screen already.
+    /// Shows a session with its history. `goes_on`: whether a turn that was cut off is continued immediately. Returns
+    /// whether the session was on the screen already.
     pub(super) fn show(&mut self, opened: Conversation, goes_on: bool) -> bool {
         let Conversation { engine, session, notices, effort } = opened;
         self.effort = effort;
@@ -34,7 +34,7 @@ impl App {
             };
         }
         let is_at_rest = Remote::of(&session).map_or(!session.is_joined(), |remote| remote.is_at_rest);
-        // It was so when the session was open before, and is told anew where it still is.
+        // This was recorded when the session was open before; if it still applies, it is recorded again.
         self.view.is_unconfined &= session.is_joined();
         self.events = session.events(next(&session)).boxed();
         let is_known = self.shown.replace(session.id().0.clone()) == Some(session.id().0.clone());
@@ -57,7 +57,7 @@ impl App {
         is_known
     }
 
-    /// Says so if the last turn did not come to its end, where no turn runs.
+    /// Tells the user if the last turn was cut off, and no turn runs.
     pub(super) fn note_cut_off(&mut self) {
         if LastTurn::of(&self.entries().unwrap_or_default()) == LastTurn::CutOff {
             self.note("the last turn was interrupted; `/continue` resumes it");
@@ -82,7 +82,7 @@ impl App {
         rows.map(|row| one_row(row, self.columns))
     }
 
-    /// The same session with another person in it.
+    /// Shows which model, effort and agent the session uses.
     pub(super) fn note_model(&mut self) {
         let Some(engine) = &self.engine else { return };
         let agent =

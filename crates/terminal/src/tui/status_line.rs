@@ -1,4 +1,4 @@
-//! The last line of the screen: what it can name, and the command of the user that writes it.
+//! The last line of the screen: the values for its template, and the user's command that writes it.
 use super::app::{App, Done};
 use crate::bars::tokens;
 use haft_core::dollars;
@@ -6,11 +6,11 @@ use haft_present::safe;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// Between two runs of the command.
+/// Minimum interval between two runs of the command.
 const INTERVAL: Duration = Duration::from_millis(500);
 
 impl App {
-    /// What `name` of [`crate::STATUS_FIELDS`] stands for; `None` if there is nothing to show.
+    /// The value of `name` in [`crate::STATUS_FIELDS`]; `None` if there is nothing to show.
     pub(super) fn status_fact(&self, name: &str) -> Option<String> {
         let setup = self.engine.as_ref().map(|engine| engine.setup());
         match name {
@@ -48,13 +48,13 @@ impl App {
         }
     }
 
-    /// What the user's command or template says; `None` if Haft's own line is shown.
+    /// The output of the user's command or template; `None` if Haft's own line is shown.
     pub(super) fn own_status_line(&self) -> Option<String> {
         let written = || self.around.status_line.filled(|name| self.status_fact(name));
         self.status_output.line.clone().or_else(written)
     }
 
-    /// Runs the user's command if something has changed since it ran, at most twice a second.
+    /// Runs the user's command if its input has changed, at most twice per second.
     pub(super) fn refresh_status_line(&mut self) {
         let Some(command) = self.around.status_line.command().filter(|_| !self.status_output.is_running)
         else {
@@ -77,7 +77,7 @@ impl App {
         }));
     }
 
-    /// Takes what the command said. After one that failed, the line is as without a command.
+    /// Applies the command's output. If the command failed, the line is the same as without a command.
     pub(super) fn status_said(&mut self, said: Result<String, String>) {
         self.status_output.is_running = false;
         match said {
@@ -91,7 +91,8 @@ impl App {
         }
     }
 
-    /// What the command is told, with the names of Claude Code (code.claude.com/docs/en/statusline, 2026-11) and some more.
+    /// The input of the command, with the names of Claude Code (code.claude.com/docs/en/statusline, 2026-11) and some
+    /// others.
     fn status_facts(&self) -> Option<Value> {
         let (session, setup) = (self.session.as_ref()?, self.engine.as_ref()?.setup());
         let (model, folder, usage) = (&setup.model.spec, &setup.workspace, self.view.usage);

@@ -1,4 +1,4 @@
-//! [`Terminal`]: takes the terminal, and restores it however the program ends.
+//! [`Terminal`]: sets up the terminal, and restores it however the program ends.
 use crossterm::{
     cursor::Show,
     event::{
@@ -27,15 +27,15 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// How long the program may take to end once its terminal is gone.
+/// How long the program may take to end after its terminal is gone.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Gives the terminal back when it is dropped.
+/// Restores the terminal when it is dropped.
 pub(super) struct Terminal(());
 
 impl Terminal {
-    /// Keys come one by one and unseen from here on. A panic gives the terminal back before its message is printed. If
-    /// the panic is caught, as in the call of a tool, the terminal is [taken again](Self::given_back).
+    /// Enables raw mode: keys are read one by one, without echo. A panic restores the terminal before its message is
+    /// printed. If the panic is caught, as in the call of a tool, the terminal is [set up again](Self::given_back).
     pub(super) fn take() -> io::Result<Self> {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
@@ -56,14 +56,13 @@ impl Terminal {
         execute!(stdout(), EnableBracketedPaste, EnableFocusChange, keys)
     }
 
-    /// Waits until a panic has given the terminal back and the program continued all the same; on return it is taken
-    /// again, and its content is unknown.
+    /// Waits until a caught panic has restored the terminal, and sets it up again; its content is then unknown.
     pub(super) async fn given_back(&self) -> io::Result<()> {
         GIVEN_BACK.notified().await;
         self.enter()
     }
 
-    /// Lets `other` have the terminal; on return it is taken again.
+    /// Restores the terminal for `other`, and sets it up again afterwards.
     pub(super) async fn lend<T>(&self, other: impl Future<Output = T>) -> io::Result<T> {
         give_back();
         let done = other.await;
@@ -71,7 +70,7 @@ impl Terminal {
         Ok(done)
     }
 
-    /// Stops the process as a shell's Ctrl+Z does; on return the terminal is taken again.
+    /// Stops the process as a shell's Ctrl+Z does; afterwards the terminal is set up again.
     pub(super) fn suspend(&self) -> io::Result<()> {
         give_back();
         kill_process(getpid(), Signal::TSTP)?;
@@ -79,7 +78,7 @@ impl Terminal {
     }
 }
 
-/// The terminal that keys are read from.
+/// The terminal from which keys are read.
 fn tty() -> io::Result<OwnedFd> {
     if stdin().is_terminal() {
         stdin().as_fd().try_clone_to_owned()
@@ -88,8 +87,8 @@ fn tty() -> io::Result<OwnedFd> {
     }
 }
 
-/// Ends the program once `tty` is gone. The system tells only the programs of its own session, and the next attempt to
-/// read a key would continue forever (crossterm 0.29), in the thread that handles signals, too.
+/// Ends the program once `tty` is gone. The system notifies only the programs of its own session, and the next attempt
+/// to read a key would loop forever (crossterm 0.29), even in the thread that handles signals.
 fn end_without(tty: OwnedFd) -> io::Result<()> {
     let gone = PollFlags::HUP | PollFlags::ERR;
     let mut watched = [PollFd::new(&tty, PollFlags::empty())];
@@ -102,7 +101,7 @@ fn end_without(tty: OwnedFd) -> io::Result<()> {
     }
     kill_process(getpid(), Signal::HUP)?;
     thread::sleep(LEAVE_TIMEOUT);
-    // The main thread does not respond. What it leaves is taken up as after any crash.
+    // The main thread does not respond. Its session is recovered as after any crash.
     Ok(kill_process(getpid(), Signal::KILL)?)
 }
 
@@ -112,13 +111,13 @@ impl Drop for Terminal {
     }
 }
 
-/// Told once a panic has said its words.
+/// Notified once a panic has printed its message.
 static GIVEN_BACK: Notify = Notify::const_new();
 
-/// Whether a page fills the other screen.
+/// Whether a page is shown on the alternate screen.
 static IS_PAGE: AtomicBool = AtomicBool::new(false);
 
-/// Told before the other screen is shown, so that a panic finds back from it.
+/// Called before the alternate screen is shown, so that a panic can leave it.
 pub(super) fn is_page(is_page: bool) {
     IS_PAGE.store(is_page, Ordering::Relaxed);
 }

@@ -1,26 +1,26 @@
-//! [`Vim`]: the keys of vi for the text that is typed: an insert mode, and a normal mode in which letters move the cursor
-//! and change the text.
+//! [`Vim`]: the keys of vi for the typed text: an insert mode, and a normal mode in which letters move the cursor and
+//! change the text.
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui_textarea::{CursorMove, TextArea};
 
-/// Which mode the keys are in, and what was begun.
+/// The current mode, and the pending command.
 #[derive(Debug, Default)]
 pub(super) struct Vim {
     is_normal: bool,
-    /// The first letter of what takes two: `d`, `c`, `y` or `g`.
+    /// The first letter of a command of two: `d`, `c`, `y` or `g`.
     pending: Option<char>,
     /// Whether whole lines were yanked.
     is_line_yanked: bool,
 }
 
-/// What came of a key.
+/// The effect of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pressed {
     Done,
-    /// The prompt before, or behind: the cursor is in the first or the last line already.
+    /// Go to the previous or the next prompt: the cursor is in the first or the last line already.
     Earlier,
     Later,
-    /// It means the same as without vi.
+    /// The key has its usual meaning, as without vi.
     Other,
 }
 
@@ -36,7 +36,7 @@ impl Vim {
         (self.is_normal, self.pending) = (false, None);
     }
 
-    /// Does what `key` means in the mode that is on.
+    /// Handles `key` in the current mode.
     pub(super) fn press(&mut self, area: &mut TextArea<'static>, key: KeyEvent) -> Pressed {
         let has_modifier = !(key.modifiers - KeyModifiers::SHIFT).is_empty();
         let pending = self.pending.take();
@@ -120,20 +120,20 @@ impl Vim {
         Pressed::Done
     }
 
-    /// `operator` with a motion, or with itself: then it is about the whole line.
+    /// Applies `operator` to a motion; if it is repeated, to the whole line.
     fn operate(&mut self, area: &mut TextArea<'static>, operator: char, motion: char) -> Pressed {
         if operator == motion {
             self.operate_on_line(area, operator);
             return Pressed::Done;
         }
         let from = place(area);
-        // As in vi, `cw` leaves the blanks behind the word.
+        // As in vi, `cw` leaves the blanks after the word.
         let is_on_word = area.lines()[from.0].chars().nth(from.1).is_some_and(|c| !c.is_whitespace());
         let motion = if (operator, motion) == ('c', 'w') && is_on_word { 'e' } else { motion };
         let Some(to) = target(area, motion) else { return Pressed::Done };
         let to = match motion {
             'e' => (to.0, to.1 + 1),
-            // A word at the end of a line does not bring the next line along.
+            // A word at the end of a line does not include the line break.
             'w' if to.0 > from.0 || to == from => end(area),
             '$' => end(area),
             'l' => behind(area),
@@ -183,7 +183,7 @@ impl Vim {
         self.is_line_yanked = false;
     }
 
-    /// Inserts what was yanked: behind the cursor, or below its line.
+    /// Inserts the yanked text: after the cursor, or below its line.
     fn put(&self, area: &mut TextArea<'static>) {
         let text = area.yank_text();
         if self.is_line_yanked {
@@ -206,7 +206,7 @@ fn moved(area: &mut TextArea<'static>, to: CursorMove) -> Pressed {
     Pressed::Done
 }
 
-/// Where a motion within the text leads; `None` for a letter that is no motion.
+/// The target of a motion in the text; `None` if the letter is not a motion.
 fn target(area: &TextArea<'static>, motion: char) -> Option<Place> {
     let (row, column) = place(area);
     let with = |to: CursorMove| {
@@ -236,13 +236,13 @@ fn column(area: &TextArea<'static>) -> usize {
     area.cursor().1
 }
 
-/// Behind the last character of the line.
+/// The place after the last character of the line.
 fn end(area: &TextArea<'static>) -> Place {
     let row = area.cursor().0;
     (row, area.lines()[row].chars().count())
 }
 
-/// Behind the character at the cursor.
+/// The place after the character at the cursor.
 fn behind(area: &TextArea<'static>) -> Place {
     let (row, column) = place(area);
     (row, (column + 1).min(end(area).1))
@@ -275,7 +275,7 @@ fn stay_on_a_character(area: &mut TextArea<'static>) {
 mod tests {
     use super::*;
 
-    /// The text, with `|` in front of the cursor, after these keys: letters, and `<` for Esc.
+    /// The text after these keys, with `|` in front of the cursor. Keys are letters, and `<` for Esc.
     fn typed(text: &str, keys: &str) -> String {
         let mut area = TextArea::new(text.split('\n').map(str::to_owned).collect());
         let mut vim = Vim { is_normal: true, ..Vim::default() };

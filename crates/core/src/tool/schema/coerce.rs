@@ -1,7 +1,7 @@
-//! [`coerce`]: corrects arguments as small models write them, if the correction is unambiguous.
+//! [`coerce`]: corrects frequent mistakes of small models in arguments, if the correction is unambiguous.
 use serde_json::{Map, Value};
 
-/// Puts right what is unambiguous; what it cannot read stays as it is, for the check to report.
+/// Corrects what is unambiguous. Other values stay unchanged, and the check reports them.
 pub(super) fn coerce(value: Value, schema: &Value) -> Value {
     let Some(wanted) = wanted(schema) else { return value };
     match (wanted, value) {
@@ -43,7 +43,7 @@ pub(super) fn wanted(schema: &Value) -> Option<&str> {
     }
 }
 
-/// Leaves out optional properties that are null and must not be: models write null for what they do not give.
+/// Leaves out optional properties that are null and must not be: models write null for values that they do not specify.
 fn coerce_object(object: Map<String, Value>, schema: &Value) -> Map<String, Value> {
     let required = |name: &str| {
         schema.get("required").and_then(Value::as_array).is_some_and(|names| names.iter().any(|n| n == name))
@@ -86,7 +86,7 @@ fn reread(text: String, schema: &Value, fits: fn(&Value) -> bool) -> Value {
     }
 }
 
-/// Writes `3.0` as `3` where an integer is wanted: JSON Schema takes it for one, serde does not.
+/// Writes `3.0` as `3` where an integer is wanted: JSON Schema accepts it as an integer, serde does not.
 pub(super) fn with_integers(value: Value, schema: &Value) -> Value {
     match value {
         Value::Number(number) if wanted(schema) == Some("integer") => whole(number),

@@ -1,4 +1,4 @@
-//! [`example`]: makes a call that passes, for a model to imitate.
+//! [`example`]: makes the arguments of a valid call, as an example for a model.
 use super::coerce::wanted;
 use crate::ToolSpec;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ pub fn example(spec: &ToolSpec) -> Value {
     }
 }
 
-/// A value that passes, made from the schema alone.
+/// A valid value, made only from the schema.
 fn sample(schema: &Value) -> Value {
     let first = |key: &str| schema.get(key).and_then(Value::as_array).and_then(|all| all.first()).cloned();
     let constant = || schema.get("const").or_else(|| schema.get("default")).cloned();

@@ -1,10 +1,10 @@
-//! [`problems`]: says what is wrong with arguments, in words that a model can act on.
+//! [`problems`]: describes the errors in arguments so that a model can correct them.
 use super::Problem;
 use crate::reply::kind_of;
 use boon::{ErrorKind as Kind, InstanceLocation, InstanceToken, Type, Types, ValidationError};
 use serde_json::{Map, Value, json};
 
-/// What is held against a schema, in the words of its problems.
+/// What is checked against a schema, for the wording of problems.
 #[derive(Clone, Copy)]
 pub(super) enum Subject {
     Arguments,
@@ -27,8 +27,8 @@ impl Subject {
     }
 }
 
-/// Every problem that `error` stands for, in the order of the schema's keywords. `parameters`: a schema with the names that
-/// were probably meant.
+/// Every problem in `error`, in the order of the schema's keywords. `parameters`: a schema with the known names, for
+/// suggestions.
 pub(super) fn problems(
     subject: Subject,
     error: &ValidationError<'_, '_>,
@@ -40,7 +40,7 @@ pub(super) fn problems(
     let value = value_at(arguments, &error.instance_location);
     let problem = |message: String| vec![Problem { path: path.clone(), message }];
     match &error.kind {
-        // These say only where the causes lie.
+        // These kinds only contain other errors.
         Kind::Group | Kind::Schema { .. } | Kind::Reference { .. } | Kind::AllOf | Kind::ContentSchema => {
             error.causes.iter().flat_map(|cause| problems(subject, cause, arguments, parameters)).collect()
         }
@@ -80,7 +80,7 @@ fn unexpected(subject: Subject, path: &[Value], name: &str, parameters: &Value) 
     Problem { message: format!("there is no {} `{}`{near}", subject.property(), dotted(&path)), path }
 }
 
-/// What each alternative says against the value.
+/// The problems of the value with each alternative.
 fn alternatives(
     subject: Subject,
     at: &str,

@@ -1,4 +1,4 @@
-//! [`is_plain`]: recognizes common schemas as valid without the metaschema, which takes longer to compile than a call.
+//! [`is_plain`]: recognizes common schemas as valid without the metaschema, whose compilation takes longer than a call.
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -33,7 +33,7 @@ fn is_plain_keyword(keyword: &str, value: &Value) -> bool {
         }
         "deprecated" | "readOnly" | "writeOnly" | "uniqueItems" => value.is_boolean(),
         "const" | "default" => true,
-        // A draft of its own, a pattern or a reference is for the library to look at.
+        // The library checks schemas with a `$schema`, a pattern or a reference.
         own => own.starts_with("x-"),
     }
 }

@@ -10,7 +10,7 @@ pub(super) struct Validator {
     root: SchemaIndex,
 }
 
-/// Where the schema itself lies, for references inside it.
+/// The URI of the schema itself, for references within it.
 const BASE_URI: &str = "json-schema:///arguments";
 
 /// The URI of a schema that is known to be valid: the library does not check schemas of this host against the
@@ -63,7 +63,7 @@ impl UrlLoader for KnownSchemas {
     }
 }
 
-/// The pattern that the library cannot read, if that is what is wrong with a schema.
+/// The pattern that the library does not support, if that is the error of a schema.
 fn unreadable_pattern(error: &CompileError) -> Option<String> {
     fn find(error: &ValidationError<'_, '_>) -> Option<String> {
         match &error.kind {

@@ -1,4 +1,4 @@
-//! One call of a Gemma: `call:NAME{key:value,…}`.
+//! [`read`]: parses one call of a Gemma model: `call:NAME{key:value,…}`.
 //!
 //! ```text
 //! value = QUOTE text QUOTE | "{" key ":" value ("," …)* "}" | "[" value ("," …)* "]" | bare
@@ -9,11 +9,11 @@ use crate::{
 };
 use serde_json::{Map, Value};
 
-/// Nesting beyond this is no call.
+/// Maximum nesting.
 const DEEPEST: usize = 100;
 
-/// Reads what stood between the delimiters of a call, and says whether it was whole. `closed`: the end of the text is the end
-/// of the call.
+/// Parses the text between the delimiters of a call. Also returns whether the call is complete. `closed`: whether the
+/// text ends at the end of the call.
 pub(super) fn read(
     body: &str,
     quote: &'static str,
@@ -34,7 +34,7 @@ pub(super) fn read(
     };
     let tool = setting.tool(name.trim());
     let parameters = tool.map(|tool| Schema::new(&tool.parameters));
-    // A tool without a description may take a string under a name that its schema does not list.
+    // For a tool without a description, a value that the schema does not list may be a string.
     let by_looks = marks_strings || tool.is_some_and(|tool| !tool.description.is_empty());
     let unlisted = by_looks.then_some(Schema::ANYTHING);
     let mut values = Values { rest: arguments, quote, unlisted, depth: 0, is_cut_off: false };
@@ -48,15 +48,15 @@ pub(super) fn read(
 struct Values<'a> {
     rest: &'a str,
     quote: &'static str,
-    /// The schema of a value of which no schema says anything; none: a bare one is a string.
+    /// The schema of values that no schema describes; `None` means that a bare one is a string.
     unlisted: Option<Schema<'a>>,
     depth: usize,
-    /// Whether the text ended before something that was begun.
+    /// Whether the text ended inside a value or an object.
     is_cut_off: bool,
 }
 
 impl<'a> Values<'a> {
-    /// After its `{`. The end of the text ends it too.
+    /// Parses an object after its `{`. The end of the text ends it, too.
     fn object(&mut self, schema: Option<Schema<'a>>) -> Result<Map<String, Value>, String> {
         let mut object = Map::new();
         loop {
@@ -76,7 +76,7 @@ impl<'a> Values<'a> {
                 false => self.bare(&[':', ',', '}']).trim_matches('"'),
             };
             if !self.takes(":") {
-                // A name whose value never came, or was forgotten.
+                // A key without a value.
                 continue;
             }
             self.rest = self.rest.trim_start();
@@ -88,7 +88,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// After its `[`.
+    /// Parses a list after its `[`.
     fn list(&mut self, schema: Option<Schema<'a>>) -> Result<Vec<Value>, String> {
         let mut list = Vec::new();
         loop {
@@ -132,14 +132,14 @@ impl<'a> Values<'a> {
         Ok(value)
     }
 
-    /// What the schema of an object says about a value: where it lists no names, anything.
+    /// The schema of the value of `key`. If the object's schema lists no keys, it allows anything.
     fn listed(&self, schema: Option<Schema<'a>>, key: &str) -> Option<Schema<'a>> {
         let listed = schema.map(|schema| schema.property(key)).filter(|schema| schema.is_known());
         let anything = || schema.filter(|schema| schema.is_open()).map(|_| Schema::ANYTHING);
         listed.or(self.unlisted).or_else(anything)
     }
 
-    /// Some write strings as JSON does.
+    /// Parses a JSON string, which some models write.
     fn json_string(&mut self) -> Value {
         let mut escaped = false;
         let end = self.rest.bytes().skip(1).position(|byte| {
@@ -152,7 +152,7 @@ impl<'a> Values<'a> {
         serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
     }
 
-    /// Up to one of these.
+    /// Takes the text up to one of these characters.
     fn bare(&mut self, ends: &[char]) -> &'a str {
         let (text, rest) = self.rest.split_at(self.rest.find(ends).unwrap_or(self.rest.len()));
         self.rest = rest.trim_start();

@@ -1,4 +1,4 @@
-//! Lists of Python calls that are in prose without any delimiter.
+//! Python calls in lists that are in prose without any delimiter.
 use super::call;
 use crate::{
     Reader, Said, Setting,
@@ -16,10 +16,10 @@ pub(super) fn reader(setting: &Setting) -> Box<dyn Reader> {
     behind_thoughts(tokens::reader(SIGNS, lists), setting)
 }
 
-/// Text that looks like a call and is shorter than this is not read before its `]`.
+/// Minimum length of text that looks like a call for parsing it before its `]`.
 const SHORT: usize = 64;
 
-/// Whether a name and `(` are at the beginning, or may yet.
+/// Whether a list begins with a name and `(`, or may do so.
 fn may_become_list(text: &str) -> bool {
     let rest = text[1..].trim_start();
     let of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
@@ -32,12 +32,12 @@ struct Lists {
     setting: Setting,
     /// Text from the `[` on that may begin a list.
     buffer: String,
-    /// The length of the buffer at which it is looked at again: twice as long each time, so that no byte is read more than a
-    /// few times.
+    /// The length of the buffer at which it is parsed again: twice as long each time, so that each byte is parsed only
+    /// a few times.
     next_look: usize,
-    /// How many bytes from here on were read loosely, and are no list.
+    /// Number of bytes from here on that were parsed loosely, and are not a list.
     tried: usize,
-    /// Whether a list at this place is meant as calls even if it names no known tool: there is no text before it.
+    /// Whether a list at this place counts as calls even if it names no known tool, since there is no text before it.
     expected: bool,
 }
 
@@ -67,7 +67,7 @@ impl Machine for Lists {
 }
 
 impl Lists {
-    /// Says what is certain. `ended`: what is not a list by now will be none.
+    /// Emits what is certain. `ended`: whether the reply has ended, so that an unfinished list is text.
     fn look(&mut self, ended: bool, said: &mut Vec<Said>) {
         let buffer = std::mem::take(&mut self.buffer);
         let mut at = 0;
@@ -96,7 +96,7 @@ impl Lists {
                     self.buffer = list.to_owned();
                     return;
                 }
-                // A list that was hardly begun says nothing.
+                // A single bracket at the end is dropped.
                 Beginning::Unfinished { .. } if list.trim() == "[" => list.len(),
                 _ => {
                     self.say_prose("[", said);
@@ -108,7 +108,7 @@ impl Lists {
         }
     }
 
-    /// Reads a list that deviates from the grammar. Text that is not a list is not tried again.
+    /// Parses a list that deviates from the grammar. Text that is not a list is not parsed again.
     fn read_loosely(&mut self, list: &str, ended: bool) -> Beginning {
         if self.tried > 0 {
             return Beginning::Other { at: 0 };
@@ -122,15 +122,15 @@ impl Lists {
         read
     }
 
-    /// Whether a list begins with a call of a tool that there is.
+    /// Whether a list begins with a call of a known tool.
     fn calls_tool(&self, list: &str) -> bool {
         let begun = list[1..].trim_start();
         let name = begun.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.'))).next();
         name.is_some_and(|name| begun[name.len()..].starts_with('(') && self.setting.tool(name).is_some())
     }
 
-    /// Whether the list is meant as calls: prose may have brackets, too. A list that calls a tool, or that begins the
-    /// reply, is meant.
+    /// Whether the list is meant as calls, since prose may have brackets, too: it calls a known tool, or begins the
+    /// reply.
     fn is_meant(&self, calls: &[pythonic::Call]) -> bool {
         let knows = |call: &pythonic::Call| self.setting.tool(&call.name).is_some();
         !calls.is_empty() && (self.expected || self.setting.tools.is_empty() || calls.iter().any(knows))

@@ -1,4 +1,4 @@
-//! [`call`]: the arguments of each tool, as the words of a command.
+//! [`call`]: parses the arguments of each tool from the words of a command.
 use crate::{
     Call, ToolSchema,
     typed::{Schema, typed_by_looks},
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 type Arguments = Map<String, Value>;
 
-/// The call that these words make. `raw` is the whole command, `body` the text in its here-document.
+/// The call of these words. `raw`: the whole command; `body`: the text of its here-document.
 pub(super) fn call(tool: &ToolSchema, words: &[&str], raw: &str, body: Option<&str>) -> Result<Call, String> {
     let begins_named = words.first().is_some_and(|word| word.starts_with("--"));
     let arguments = match tool.name.as_str() {
@@ -16,7 +16,7 @@ pub(super) fn call(tool: &ToolSchema, words: &[&str], raw: &str, body: Option<&s
         "search" => search(tool, words),
         "code_edit" => code_edit(tool, words, body),
         "navigate" => navigate(tool, words),
-        // What is behind a command of git is git's to read.
+        // The words after a Git command are for Git to parse.
         "git" if !begins_named => git(words),
         "bash" if !begins_named => bash(words, raw),
         "test" => test(tool, words),
@@ -25,7 +25,7 @@ pub(super) fn call(tool: &ToolSchema, words: &[&str], raw: &str, body: Option<&s
     Ok(Call::new(&tool.name, Value::Object(arguments?)))
 }
 
-/// Arguments that have flags for names (`{"-t": "New", "path": "pkg/"}`), with their own names.
+/// Replaces flags in the names of arguments (`{"-t": "New", "path": "pkg/"}`) by the names of parameters.
 pub(in crate::products) fn from_flags(tool: &str, arguments: Arguments) -> Result<Arguments, String> {
     if !arguments.keys().any(|name| name.starts_with('-')) {
         return Ok(arguments);
@@ -44,7 +44,7 @@ pub(in crate::products) fn from_flags(tool: &str, arguments: Arguments) -> Resul
     if tool == "search" { search(&spec, &words) } else { code_edit(&spec, &words, None) }
 }
 
-/// Names of the parameter that is the file.
+/// Names of the parameter for the file.
 const PATHS: [&str; 4] = ["path", "file", "file_path", "filePath"];
 
 /// `file PATH`, `file write PATH TEXT`, `file --path PATH --content TEXT`; the text may be in a here-document.
@@ -99,11 +99,11 @@ fn search(tool: &ToolSchema, words: &[&str]) -> Result<Arguments, String> {
     }
 }
 
-/// Flags of `code_edit` that say what is done, each with the text for it.
+/// Flags of `code_edit` for the action, each with its text.
 const EDITS: [(&str, &str); 4] = [("-r", "replace"), ("-a", "append"), ("-i", "insert"), ("-d", "delete")];
 
 /// `code_edit -f FILE -l START:END -r TEXT`, `code_edit -f FILE -l LINE -i TEXT`, `code_edit -f FILE -l START:END -d`,
-/// `code_edit -f FILE -a TEXT`, or the parameters by their names. Every problem at once.
+/// `code_edit -f FILE -a TEXT`, or the parameters by their names. Reports all problems together.
 fn code_edit(tool: &ToolSchema, words: &[&str], body: Option<&str>) -> Result<Arguments, String> {
     let short = [&[("-f", "path"), ("-l", "lines")][..], &EDITS.map(|(flag, _)| (flag, flag))].concat();
     let mut words = Words::new(tool, words, &short)?;
@@ -148,7 +148,8 @@ fn code_edit(tool: &ToolSchema, words: &[&str], body: Option<&str>) -> Result<Ar
     }
 }
 
-/// Puts the text of a flag, of another name or of a here-document in the place of `text`. Returns what is wrong with them.
+/// Sets `text` from the text of a flag, of a parameter with another name or of a here-document. Returns the problem if
+/// flags conflict.
 fn put_text(named: &mut Arguments, body: Option<&str>) -> Option<String> {
     let given = EDITS.map(|(flag, action)| named.shift_remove(flag).map(|text| (flag, action, text)));
     let given: Vec<_> = given.into_iter().flatten().collect();
@@ -160,7 +161,7 @@ fn put_text(named: &mut Arguments, body: Option<&str>) -> Option<String> {
         named.insert("action".into(), json!(action));
         texts.extend((*action != "delete").then(|| text.clone()));
     }
-    // The lines are whole ones.
+    // The edit works on whole lines.
     texts.extend(body.map(|body| json!(body.strip_suffix('\n').unwrap_or(body))));
     named.extend(texts.pop().map(|text| ("text".to_owned(), text)));
     match given.as_slice() {
@@ -209,7 +210,7 @@ fn bash(words: &[&str], raw: &str) -> Result<Arguments, String> {
     }
 }
 
-/// Flags of test runners that change nothing of the result, which names every failure in any case.
+/// Flags of test runners that do not matter, since the result names every failure in any case.
 const WITHOUT_MEANING: [&str; 6] = ["-v", "-vv", "--verbose", "-q", "--quiet", "-count=1"];
 
 /// `test [PATH] [-run NAME]`
@@ -219,7 +220,7 @@ fn test(tool: &ToolSchema, words: &[&str]) -> Result<Arguments, String> {
     Ok(in_order(words.with_path(), &["path", "filter"]))
 }
 
-/// `TOOL VALUE… --NAME VALUE…`: values without a name go to what is required, in its order.
+/// `TOOL VALUE… --NAME VALUE…`: values without a name are assigned to required parameters, in order.
 fn by_schema(tool: &ToolSchema, words: &[&str]) -> Result<Arguments, String> {
     let schema = Schema::new(&tool.parameters);
     let mut places = tool.parameters["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -237,19 +238,19 @@ fn by_schema(tool: &ToolSchema, words: &[&str]) -> Result<Arguments, String> {
     Ok(arguments)
 }
 
-/// The words of a command: those with a name, under it, and the others.
+/// The words of a command: those with a name, by name, and the others.
 struct Words<'a> {
     named: Arguments,
     plain: Vec<&'a str>,
 }
 
-/// Parameters whose value is a text as it stands, whatever it looks like.
+/// Parameters whose value is always a string, whatever it looks like.
 const TEXTS: [&str; 6] = ["content", "text", "query", "-r", "-a", "-i"];
 
 impl<'a> Words<'a> {
-    /// `short`: flags, and the names of what follows them. Behind others stands `--NAME VALUE` or `--NAME=VALUE`, with one
-    /// `-`, too, except for `test`, whose words may be another program's. Without quotes `-r`, `-a` and `-i` take all words
-    /// up to the next flag.
+    /// Sorts the words. `short`: flags, each with the name of the value after it. Other names are written `--NAME
+    /// VALUE` or `--NAME=VALUE`, or with one `-`; in `test`, only known ones, since its words may belong to another
+    /// program. Without quotes, `-r`, `-a` and `-i` take all words up to the next flag.
     fn new(tool: &ToolSchema, words: &[&'a str], short: &[(&'a str, &'a str)]) -> Result<Self, String> {
         let schema = Schema::new(&tool.parameters);
         let named = |word: &'a str| {
@@ -265,7 +266,7 @@ impl<'a> Words<'a> {
             };
             let is_switch = name == "-d" && tool.name == "code_edit";
             let next = if is_switch { Some("") } else { value.or_else(|| words.next()) };
-            // Another check reports what is missing after a flag without a value.
+            // A short flag without a value is reported by another check.
             let next = next.or((!word.starts_with("--")).then_some(""));
             let mut text = next.ok_or_else(|| format!("`{word}` needs a value"))?.to_owned();
             while ["-r", "-a", "-i"].contains(&name)
@@ -282,7 +283,7 @@ impl<'a> Words<'a> {
         Ok(sorted)
     }
 
-    /// Refuses flags that the tool does not have; `known`: those that it has.
+    /// Fails on flags that the tool does not have; `known`: those that it has.
     fn without_flags(self, known: &str) -> Result<Self, String> {
         let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-=".contains(letter);
         let is_flag = |word: &&&str| {
@@ -299,7 +300,7 @@ impl<'a> Words<'a> {
         names.iter().any(|name| self.named.contains_key(*name))
     }
 
-    /// Gives this name to a word that has none, if there is one.
+    /// Assigns this name to the word at index `at` without a name, if there is one.
     fn name(&mut self, name: &str, at: usize) -> bool {
         let word = (at < self.plain.len()).then(|| self.plain.remove(at));
         word.map(|word| self.named.insert(name.to_owned(), json!(word))).is_some()
@@ -314,7 +315,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The name of a parameter, and its value where that is in the same word.
+/// The name of a parameter, and its value if that is in the same word.
 fn long(word: &str, is_known: impl Fn(&str) -> bool) -> Option<(&str, Option<&str>)> {
     let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
     let (name, value) = name.split_once('=').map_or((name, None), |(name, value)| (name, Some(value)));
@@ -323,7 +324,7 @@ fn long(word: &str, is_known: impl Fn(&str) -> bool) -> Option<(&str, Option<&st
     (is_name && (word.starts_with("--") || (name.len() > 1 && is_known(name)))).then_some((name, value))
 }
 
-/// Orders the arguments with these first, so that a model reads its own calls in the form that it writes.
+/// Sorts the arguments with these names first, so that a model sees its own calls in the form that it writes.
 fn in_order(mut named: Arguments, names: &[&str]) -> Arguments {
     let first = names.iter().filter_map(|name| named.shift_remove_entry(*name));
     let mut ordered: Arguments = first.collect();

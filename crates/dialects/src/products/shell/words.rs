@@ -1,18 +1,18 @@
-//! [`Command`]: the lines and words of a shell block, quotes and here-documents respected.
+//! [`Command`]: the lines and words of a shell block, with quotes and here-documents.
 
-/// One command.
+/// A command of a block.
 #[derive(Debug, PartialEq)]
 pub(super) struct Command<'a> {
-    /// The text of the command.
+    /// Raw text of the command.
     pub(super) raw: &'a str,
-    /// The words of the command, or why it has none. Within `'…'` everything is itself; within `"…"` a `\` takes the
-    /// meaning from `"` and `\`.
+    /// The words of the command, or why it cannot be split. Within `'…'`, all characters are literal; within `"…"`, a
+    /// `\` escapes `"` and `\`.
     pub(super) words: Result<Vec<String>, String>,
     /// The text in its here-document.
     pub(super) document: Option<&'a str>,
 }
 
-/// The body from its first line on that is neither empty nor a comment.
+/// The body from the first line that is neither empty nor a comment.
 pub(super) fn without_comments(body: &str) -> &str {
     let mut rest = body.trim_start();
     while rest.starts_with('#') {
@@ -21,7 +21,7 @@ pub(super) fn without_comments(body: &str) -> &str {
     rest
 }
 
-/// The commands of a block. A quote that is never closed ends with its line.
+/// The commands of a block. An unclosed quote ends with its line.
 pub(super) fn commands(body: &str) -> Vec<Command<'_>> {
     let mut commands = Vec::new();
     let mut rest = without_comments(body);
@@ -33,7 +33,7 @@ pub(super) fn commands(body: &str) -> Vec<Command<'_>> {
     commands
 }
 
-/// The command with which the text begins, and where it ends.
+/// The command at the beginning of the text, and its end.
 fn command(text: &str) -> (Command<'_>, usize) {
     let (mut words, mut word): (Vec<String>, Option<String>) = (Vec::new(), None);
     let mut document = None;
@@ -87,12 +87,12 @@ fn quoted<'a>(quote: char, text: &'a str, word: &mut String) -> Option<&'a str> 
     None
 }
 
-/// A here-document: behind `<<WORD`, `<<-WORD` or `<<'WORD'`, from the next line on.
+/// A here-document: after `<<WORD`, `<<-WORD` or `<<'WORD'`, from the next line on.
 struct Document<'a> {
     text: &'a str,
-    /// Where its mark ends.
+    /// End of its mark.
     behind: usize,
-    /// Where the line ends that ends it.
+    /// End of the line that terminates it.
     end: usize,
 }
 

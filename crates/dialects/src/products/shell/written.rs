@@ -1,8 +1,8 @@
-//! [`line`]: a call as a line of a shell block, and examples of such lines.
+//! [`line`]: writes a call as a line of a shell block; [`examples`]: examples of such lines.
 use crate::writing::{ArgumentMap, bare};
 use serde_json::Value;
 
-/// A line of a shell block, as the tool's own grammar has it where that has words for it.
+/// A line of a shell block, in the tool's own grammar if possible.
 pub(super) fn line(name: &str, arguments: &ArgumentMap) -> String {
     let text = |key: &str| arguments.get(key).map(|value| quoted(&bare(value)));
     let keys: Vec<&str> = arguments.keys().map(String::as_str).collect();
@@ -47,7 +47,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Calls of PedroCLI's tools as lines of a shell: what a schema does not tell.
+/// Calls of PedroCLI's tools as shell lines, which cannot be derived from their schemas.
 const COMMANDS: [(&str, &[&str]); 7] = [
     ("file", &["file notes.md", "file --path notes.md --action write --content \"All of the file\""]),
     (
@@ -66,7 +66,7 @@ const COMMANDS: [(&str, &[&str]); 7] = [
     ("test", &["test"]),
 ];
 
-/// A block with calls of all tools of which lines are known.
+/// A block with calls of all tools with known examples.
 pub(super) fn examples(tools: &[&str]) -> Option<String> {
     let of = |tool: &&str| COMMANDS.iter().find(|(name, _)| name == tool).map(|(_, lines)| *lines);
     let lines: Vec<&str> = tools.iter().filter_map(of).flatten().copied().collect();

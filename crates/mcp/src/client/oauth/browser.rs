@@ -1,4 +1,4 @@
-//! [`BrowserLogin`]: a login that the person completes in a browser.
+//! [`BrowserLogin`]: a login that the user completes in a browser.
 use super::{
     LoginError, Target,
     discovered::{CLIENT_NAME, Discovered, known_client, parameter, save},
@@ -11,7 +11,7 @@ use rmcp::transport::auth::{
     InMemoryCredentialStore,
 };
 
-/// A login that a person completes in a browser.
+/// A login that the user completes in a browser.
 pub struct BrowserLogin {
     name: String,
     url: Url,
@@ -67,23 +67,23 @@ impl BrowserLogin {
         })
     }
 
-    /// What the person opens.
+    /// The address for the user to open.
     #[must_use]
     pub fn address(&self) -> &str {
         self.session.get_authorization_url()
     }
 
-    /// How the address begins that the browser ends at.
+    /// The prefix of the address to which the browser is redirected.
     #[must_use]
     pub fn redirect(&self) -> &str {
         &self.redirect
     }
 
-    /// Waits until the browser comes back, and returns the address that it came to. Never returns a second time.
+    /// Waits until the browser is redirected, and returns its address. A second call never returns.
     ///
     /// # Errors
     ///
-    /// If the port can no longer be listened on.
+    /// If the port cannot be listened on anymore.
     pub async fn redirected(&mut self) -> Result<String, LoginError> {
         match self.callback.take() {
             Some(callback) => {
@@ -94,12 +94,12 @@ impl BrowserLogin {
         }
     }
 
-    /// Takes the address that the browser came to, trades the code in it for tokens, and keeps them.
+    /// Takes the address to which the browser was redirected, exchanges its code for tokens, and stores them.
     ///
     /// # Errors
     ///
-    /// If the address is not the answer to this login, the person or the authorization server refused, or the login cannot be
-    /// kept.
+    /// If the address does not belong to this login, the user or the authorization server refused, or the login cannot
+    /// be stored.
     pub async fn finish(&self, redirected: &str) -> Result<(), LoginError> {
         if !redirected.starts_with(&self.redirect) {
             return Err(LoginError::Foreign("it begins with another one than the browser is sent to"));

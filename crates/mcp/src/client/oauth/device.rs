@@ -1,4 +1,4 @@
-//! [`DeviceLogin`]: a login that the person completes on another device (RFC 8628).
+//! [`DeviceLogin`]: a login that the user completes on another device (RFC 8628).
 use super::{
     LoginError, Target,
     discovered::{CLIENT_NAME, Discovered, endpoint, known_client, parameter, save},
@@ -18,7 +18,7 @@ use rmcp::transport::auth::{
 use serde_json::json;
 use std::{sync::Arc, time::SystemTime};
 
-/// Where the authorization server gives codes.
+/// The metadata field with the address that gives out codes.
 pub(super) const ENDPOINT: &str = "device_authorization_endpoint";
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
@@ -35,7 +35,7 @@ type Client = oauth2::Client<
     EndpointSet,
 >;
 
-/// A login that a person completes on another device.
+/// A login that the user completes on another device.
 pub struct DeviceLogin {
     name: String,
     logins: Logins,
@@ -43,14 +43,14 @@ pub struct DeviceLogin {
     client: Client,
     details: StandardDeviceAuthorizationResponse,
     scopes: Vec<String>,
-    /// All but the credentials.
+    /// The login without its credentials.
     url: String,
     resource: String,
     metadata: AuthorizationMetadata,
     client_secret: Option<String>,
 }
 
-/// Asks for a code.
+/// Requests a code.
 pub(super) async fn begin(target: &Target<'_>, found: Discovered) -> Result<DeviceLogin, LoginError> {
     let Discovered { http, mut manager, metadata } = found;
     let address = endpoint(&metadata, ENDPOINT).ok_or(LoginError::NoDevice)?;
@@ -63,7 +63,7 @@ pub(super) async fn begin(target: &Target<'_>, found: Discovered) -> Result<Devi
     };
     let (id, secret) = client(target, &http, &metadata).await?;
     manager.configure_client_id(&id)?;
-    // The SDK names the resource nowhere else.
+    // The SDK provides the resource only in this address.
     let resource = parameter(&manager.get_authorization_url(&[]).await?, "resource");
     let resource = resource.unwrap_or_else(|| target.url.to_string());
     let mut client: Client =
@@ -92,24 +92,24 @@ pub(super) async fn begin(target: &Target<'_>, found: Discovered) -> Result<Devi
 }
 
 impl DeviceLogin {
-    /// What the person opens.
+    /// The address for the user to open.
     #[must_use]
     pub fn address(&self) -> &str {
         self.details.verification_uri().as_str()
     }
 
-    /// What the person enters there.
+    /// The code for the user to enter there.
     #[must_use]
     pub fn code(&self) -> &str {
         self.details.user_code().secret()
     }
 
-    /// Waits until the person has entered the code, as often and as long as the authorization server says, and keeps the
-    /// login.
+    /// Polls until the user has entered the code, with the interval and the timeout of the authorization server, and
+    /// stores the login.
     ///
     /// # Errors
     ///
-    /// If the person or the authorization server refused, the code has expired, or the login cannot be kept.
+    /// If the user or the authorization server refused, the code has expired, or the login cannot be stored.
     pub async fn finish(&self) -> Result<(), LoginError> {
         let request = self.client.exchange_device_access_token(&self.details);
         let request = request.add_extra_param("resource", self.resource.clone());
@@ -149,12 +149,12 @@ fn sender(
     }
 }
 
-/// The library wants an error with a type of its own.
+/// The library requires a separate error type.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Unsent(OAuthHttpClientError);
 
-/// ID and secret of the configured client, or of one that is registered for this login (RFC 7591).
+/// ID and secret of the configured client, or of a client that is registered for this login (RFC 7591).
 async fn client(
     target: &Target<'_>,
     http: &OAuthHttp,

@@ -1,4 +1,4 @@
-//! [`Discovered`]: the authorization server of an MCP server, and what all logins need of it.
+//! [`Discovered`]: the authorization server of an MCP server, as all kinds of logins need it.
 use super::{
     LoginError, Target,
     http::OAuthHttp,
@@ -9,10 +9,10 @@ use reqwest::Url;
 use rmcp::transport::auth::{AuthorizationManager, AuthorizationMetadata};
 use std::sync::Arc;
 
-/// How Haft names itself where it registers.
+/// The client name for registrations.
 pub(super) const CLIENT_NAME: &str = "Haft";
 
-/// The authorization server of a server.
+/// The authorization server of an MCP server.
 pub(super) struct Discovered {
     pub(super) http: Arc<OAuthHttp>,
     pub(super) manager: AuthorizationManager,
@@ -49,8 +49,8 @@ impl Discovered {
     }
 }
 
-/// ID and secret of a client that need not be registered: a configured one, or the address of a document where the
-/// authorization server takes those.
+/// ID and secret of a client that need not be registered: a configured one, or the address of a client ID metadata
+/// document if the authorization server supports those.
 pub(super) fn known_client(
     oauth: &OAuth,
     metadata: &AuthorizationMetadata,
@@ -66,13 +66,13 @@ pub(super) fn endpoint<'a>(metadata: &'a AuthorizationMetadata, name: &str) -> O
     metadata.additional_fields.get(name).and_then(serde_json::Value::as_str)
 }
 
-/// The value of a parameter of an address.
+/// The value of a query parameter of an address.
 pub(super) fn parameter(address: &str, name: &str) -> Option<String> {
     let url = Url::parse(address).ok()?;
     url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }
 
-/// Keeps a login in place of the one before.
+/// Stores a login, and replaces the previous one.
 pub(super) async fn save(logins: &Logins, name: &str, login: SavedLogin) -> Result<(), LoginError> {
     let failed = |why| logins.failed(why);
     let lock = logins.lock().await.map_err(failed)?;

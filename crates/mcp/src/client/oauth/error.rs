@@ -3,13 +3,13 @@ use crate::client::words;
 use rmcp::transport::auth::AuthError;
 use std::{io, path::PathBuf};
 
-/// Why a login failed, or was not forgotten.
+/// Why a login or a logout failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LoginError {
-    /// The server is a program, or has no address for which logins are kept.
+    /// The server is a program, or has no address for logins.
     #[error("it is a program on this machine, which needs no login")]
     NoAddress,
-    /// The configuration says what to send.
+    /// The configuration already sets the header with the credentials.
     #[error("its `headers` already have a token")]
     HasToken,
     /// The server's address cannot be parsed.
@@ -23,35 +23,36 @@ pub enum LoginError {
         "its authorization server cannot log in another device: it has no `device_authorization_endpoint`"
     )]
     NoDevice,
-    /// An address of an authorization server that is not encrypted, or leads into a network that the server is not in.
+    /// An address of an authorization server is not encrypted, or leads into a private network to which the server does
+    /// not belong.
     #[error(
         "its authorization server has an address that Haft does not use, because it is not encrypted or is private: {0}"
     )]
     Forbidden(String),
-    /// No browser can come back.
+    /// The redirect of the browser cannot be received.
     #[error("cannot listen on port {port} of this machine: {why}")]
     Port {
-        /// The port; 0 stands for any.
+        /// The port; 0 for any.
         port: u16,
         /// Why not.
         why: io::Error,
     },
-    /// The authorization server, or the person there, refused, or its answer is invalid.
+    /// The authorization server or the user refused, or its response is invalid.
     #[error("the authorization server gave no token: {0}")]
     Refused(String),
-    /// The authorization server does not know Haft.
+    /// The authorization server did not register Haft.
     #[error("its authorization server did not register Haft: {0}")]
     Unregistered(String),
-    /// An answer that does not belong to this login.
+    /// The redirect does not belong to this login.
     #[error("the address is not the answer to this login: {0}")]
     Foreign(&'static str),
-    /// Tokens that are sent in another way than as `Authorization: Bearer`.
+    /// The tokens cannot be sent as `Authorization: Bearer`.
     #[error("the authorization server gave a token of the type `{0}`, and MCP uses `Bearer` tokens")]
     TokenType(String),
     /// Another step failed.
     #[error("{0}")]
     Failed(String),
-    /// The login cannot be kept or read.
+    /// The login cannot be stored or read.
     #[error("cannot use the file of logins `{}`: {why}", .file.display())]
     File {
         /// The file.

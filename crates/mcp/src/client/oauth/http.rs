@@ -1,4 +1,4 @@
-//! [`OAuthHttp`]: sends what a login sends, and nothing where no authorization server may be.
+//! [`OAuthHttp`]: sends the requests of a login, and refuses addresses that an authorization server must not have.
 use crate::client::calls::introduction;
 use haft_core::{address::is_loopback, public_address::is_public};
 use haft_http::Reach;
@@ -11,22 +11,22 @@ use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientError, OAuthHttpClie
 use serde_json::json;
 use std::{net::IpAddr, sync::OnceLock, time::Duration};
 
-/// Bytes of an answer: metadata and tokens are far smaller.
+/// Maximum bytes of a response: metadata and tokens are far smaller.
 const MAX_BYTES: usize = 1 << 20;
 
-/// The HTTP client for the logins of one server. It follows no redirect: what it sends holds codes and tokens.
+/// The HTTP client for the logins of one server. It follows no redirects, since requests contain codes and tokens.
 pub(super) struct OAuthHttp {
-    /// Whether the server itself is on this machine.
+    /// Whether the MCP server is on this machine.
     is_loopback: bool,
-    /// Whether the server's own host is an address that is not public.
+    /// Whether the MCP server's host is a private address.
     is_private: bool,
-    /// Reading the machine's root certificates takes a while.
+    /// Created at first use, since reading the machine's root certificates takes a while.
     secure: OnceLock<Client>,
-    /// For each answer.
+    /// Timeout of each response.
     limit: Duration,
 }
 
-/// Why nothing was sent, or no answer came.
+/// Why nothing was sent, or no response arrived.
 #[derive(Debug, thiserror::Error)]
 enum Unsent {
     #[error("`{0}` is not encrypted, or private")]
@@ -36,14 +36,15 @@ enum Unsent {
 }
 
 impl OAuthHttp {
-    /// For the MCP server at `server`.
+    /// A client for the MCP server at `server`.
     pub(super) fn new(server: &Url, limit: Duration) -> Self {
         let is_loopback = server.host_str().is_some_and(is_loopback);
         let is_private = is_loopback || is_private(server);
         Self { is_loopback, is_private, secure: OnceLock::new(), limit }
     }
 
-    /// Whether a login may use this address: it is encrypted and public, or no further from the public than the server.
+    /// Whether a login may use this address: it is encrypted and public, or in a network that the MCP server is in,
+    /// too.
     pub(super) fn allows(&self, url: &Url) -> bool {
         let is_here = url.host_str().is_some_and(is_loopback);
         match url.scheme() {
@@ -54,8 +55,8 @@ impl OAuthHttp {
         }
     }
 
-    /// The challenge with which the server at `url` refuses a greeting without a login; `None` if it does not, or cannot be
-    /// reached. Many servers name their metadata and scopes nowhere else.
+    /// The challenge with which the server at `url` refuses a handshake without a login; `None` if it does not refuse
+    /// it, or cannot be reached. Many servers name their metadata and scopes only there.
     pub(super) async fn challenge(&self, url: &Url) -> Option<String> {
         let greeting = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": introduction()});
         let client = self.client(Reach::of(url.as_str())).ok().filter(|_| self.allows(url))?;
@@ -82,7 +83,7 @@ impl OAuthHttp {
         self.send(request.body(body.into_bytes())?).await
     }
 
-    /// Sends `request` and reads the whole answer.
+    /// Sends `request` and reads the whole response.
     pub(super) async fn send(&self, request: HttpRequest) -> Result<HttpResponse, OAuthHttpClientError> {
         let request = reqwest::Request::try_from(request)?;
         if !self.allows(request.url()) {
@@ -128,7 +129,7 @@ impl OAuthHttpClient for OAuthHttp {
     }
 }
 
-/// Whether the host is an IP address that is not public.
+/// Whether the host is a private IP address.
 fn is_private(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     host.parse::<IpAddr>().is_ok_and(|address| !is_public(address))

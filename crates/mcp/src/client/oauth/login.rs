@@ -4,28 +4,29 @@ use crate::client::settings::McpServer;
 
 /// A login that has begun.
 pub enum Login {
-    /// The person opens an address in a browser of this machine, or pastes the one that the browser ends at.
+    /// The user opens an address in a browser of this machine, or pastes the address to which the browser is
+    /// redirected.
     Browser(Box<BrowserLogin>),
-    /// The person opens an address on any device, and enters a code there.
+    /// The user opens an address on any device, and enters a code there.
     Device(Box<DeviceLogin>),
 }
 
-/// Where a person logs in.
+/// Where the user logs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginWay {
     /// In a browser.
     Browser,
-    /// Log in on another device, with a code.
+    /// On another device, with a code.
     Device,
-    /// Log in on another device if the authorization server can do that, otherwise in a browser.
+    /// On another device if the authorization server supports that, otherwise in a browser.
     Either,
 }
 
-/// Begins a login to `server`.
+/// Begins a login at `server`.
 ///
 /// # Errors
 ///
-/// If the server has no OAuth, its authorization server cannot be used, or the port is taken.
+/// If the server does not support OAuth, its authorization server cannot be used, or the port is taken.
 pub async fn login(server: &McpServer, way: LoginWay) -> Result<Login, LoginError> {
     let target = Target::of(server)?;
     let found = Discovered::of(&target).await?;

@@ -1,4 +1,4 @@
-//! [`Logins`]: the file of logins: what the authorization server of each MCP server gave.
+//! [`Logins`]: the file of logins: the tokens and metadata from the authorization server of each MCP server.
 use super::LoginError;
 use haft_core::secret;
 use haft_process::{own_folder, read_regular};
@@ -18,9 +18,9 @@ use std::{
 };
 use tokio::time::sleep;
 
-/// Bytes of the file.
+/// Maximum bytes of the file.
 const MAX_FILE_BYTES: u64 = 4 << 20;
-/// How often a lock that another process holds is tried again.
+/// Interval of retries while another process holds the lock.
 const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The file of logins, by names of servers.
@@ -29,20 +29,21 @@ pub(super) struct Logins {
     file: PathBuf,
 }
 
-/// A login. It holds tokens, so it cannot be printed.
+/// A login. It contains tokens, so it cannot be printed.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct SavedLogin {
     /// The address of the MCP server; the tokens are sent nowhere else.
     pub(super) url: String,
-    /// What the tokens are for (RFC 8707).
+    /// The resource of the tokens (RFC 8707).
     pub(super) resource: String,
-    /// The authorization server.
+    /// Metadata of the authorization server.
     pub(super) metadata: AuthorizationMetadata,
     pub(super) client_secret: Option<String>,
     pub(super) credentials: StoredCredentials,
 }
 
-/// Held while a login is changed, also by other processes: a refresh token is often good for one use only.
+/// A lock that is held while a login is changed, against other processes, too: a refresh token is often valid for one
+/// use only.
 pub(super) struct Lock(#[expect(dead_code, reason = "closing it unlocks")] File);
 
 impl Logins {
@@ -60,14 +61,14 @@ impl Logins {
         Ok(login)
     }
 
-    /// Keeps a login in place of the one before. Call it with the lock.
+    /// Stores a login, and replaces the previous one. Requires the lock.
     pub(super) fn put(&self, name: &str, login: SavedLogin, _lock: &Lock) -> io::Result<()> {
         let mut all = self.read()?;
         all.insert(name.to_owned(), login);
         self.write(&all)
     }
 
-    /// Forgets the login of the server `name`, and returns it. Call it with the lock.
+    /// Removes the login of the server `name`, and returns it. Requires the lock.
     pub(super) fn remove(&self, name: &str, _lock: &Lock) -> io::Result<Option<SavedLogin>> {
         let mut all = self.read()?;
         let removed = all.remove(name);
@@ -77,7 +78,7 @@ impl Logins {
         Ok(removed)
     }
 
-    /// Waits until no other process changes a login.
+    /// Waits until no other process holds the lock.
     pub(super) async fn lock(&self) -> io::Result<Lock> {
         own_folder(self.file.parent().unwrap_or(Path::new(".")))?;
         let path = self.file.with_extension("lock");
@@ -91,7 +92,7 @@ impl Logins {
         }
     }
 
-    /// What the SDK reads and writes for the server `name` at `url`.
+    /// The credential store of the SDK for the server `name` at `url`.
     pub(super) fn of(&self, name: &str, url: &Url) -> impl CredentialStore + 'static {
         Store { logins: self.clone(), name: name.to_owned(), url: url.clone() }
     }
@@ -111,7 +112,7 @@ impl Logins {
         serde_json::from_slice(&bytes).map_err(wrong)
     }
 
-    /// The file appears whole, and other users cannot read it.
+    /// Writes the file atomically, readable only by the user.
     fn write(&self, all: &BTreeMap<String, SavedLogin>) -> io::Result<()> {
         let mut file = tempfile::NamedTempFile::new_in(self.file.parent().unwrap_or(Path::new(".")))?;
         serde_json::to_writer_pretty(&mut file, all)?;
@@ -122,7 +123,7 @@ impl Logins {
     }
 }
 
-/// That a token is sent as `Authorization: Bearer`.
+/// Checks that a token can be sent as `Authorization: Bearer`.
 pub(super) fn is_bearer(token: &OAuthTokenResponse) -> Result<(), LoginError> {
     match token.token_type() {
         BasicTokenType::Bearer => Ok(()),
@@ -130,7 +131,7 @@ pub(super) fn is_bearer(token: &OAuthTokenResponse) -> Result<(), LoginError> {
     }
 }
 
-/// No output shows its tokens from now on.
+/// Registers the tokens as secrets, so that no output shows them.
 fn register(credentials: &StoredCredentials) {
     let Some(tokens) = &credentials.token_response else { return };
     secret::register(tokens.access_token().secret());
@@ -150,7 +151,7 @@ impl CredentialStore for Store {
         Ok(self.logins.get(&self.name, &self.url).map_err(failed)?.map(|login| login.credentials))
     }
 
-    /// What was refreshed. A login that the person forgot meanwhile stays forgotten.
+    /// Stores refreshed tokens. A login that the user removed meanwhile stays removed.
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
         if let Some(Err(wrong)) = credentials.token_response.as_ref().map(is_bearer) {
             return Err(AuthError::TokenRefreshFailed(wrong.to_string()));

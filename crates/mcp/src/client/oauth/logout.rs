@@ -1,22 +1,22 @@
-//! [`logout`]: forgets a login, and tells the authorization server so (RFC 7009).
+//! [`logout`]: removes a login, and revokes its tokens at the authorization server (RFC 7009).
 use super::{LoginError, Target, discovered::endpoint, logins::SavedLogin};
 use crate::client::settings::McpServer;
 use oauth2::TokenResponse;
 
-/// What came of a logout.
+/// The result of a logout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoggedOut {
     /// There was no login.
     NoLogin,
-    /// The login is removed, and its tokens no longer work.
+    /// The login is removed, and its tokens are revoked.
     Revoked,
-    /// The login is removed; the authorization server cannot revoke tokens, so they work until they expire.
+    /// The login is removed; the authorization server cannot revoke tokens, so they stay valid until they expire.
     Kept,
     /// The login is removed; the authorization server did not revoke the tokens, for this reason.
     Failed(String),
 }
 
-/// Forgets the login of `server`. Its tokens are revoked first, if the authorization server can do that.
+/// Removes the login of `server`, and then revokes its tokens, if the authorization server supports that.
 ///
 /// # Errors
 ///
@@ -29,7 +29,7 @@ pub async fn logout(server: &McpServer) -> Result<LoggedOut, LoginError> {
         return Ok(LoggedOut::NoLogin);
     };
     drop(lock);
-    // The tokens of another address are forgotten, and not sent to where this one's go.
+    // Tokens for another address are removed, but not sent to this one's authorization server.
     if login.url != target.url.as_str() {
         return Ok(LoggedOut::Kept);
     }
@@ -50,7 +50,7 @@ async fn revoke(target: &Target<'_>, login: &SavedLogin) -> LoggedOut {
             ("token", token.as_str()),
             ("token_type_hint", kind),
             ("client_id", login.credentials.client_id.as_str()),
-            // An empty one is as good as none (RFC 6749, 2.3.1), and the Python SDK wants the field.
+            // An empty secret means none (RFC 6749, 2.3.1), and the Python SDK requires the field.
             ("client_secret", login.client_secret.as_deref().unwrap_or_default()),
         ];
         match http.post(address, &form).await {

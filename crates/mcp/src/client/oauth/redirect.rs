@@ -1,4 +1,4 @@
-//! [`Callback`]: the address of this machine that a browser comes back to from a login.
+//! [`Callback`]: the local address to which a login redirects the browser.
 use axum::{
     Router,
     extract::State,
@@ -13,11 +13,11 @@ use tokio::{
     time::timeout,
 };
 
-/// For the browser to read the last page.
+/// How long the browser may take to read the last page.
 const LAST_PAGE_TIMEOUT: Duration = Duration::from_secs(1);
-/// What the browser shows at the end.
+/// The last page in the browser.
 const PAGE: &str = "Haft received the answer. You can close this page and go back to the terminal.\n";
-/// What it shows if another program, or an old tab, comes by.
+/// The page for requests of other programs or old tabs.
 const FOREIGN: &str = "This address does not belong to a login that Haft waits for.\n";
 
 /// A listener on loopback (RFC 8252, 7.3).
@@ -34,12 +34,12 @@ impl Callback {
         Ok(Self { listener, port })
     }
 
-    /// Where the authorization server sends the browser.
+    /// The redirect address for the authorization server.
     pub(super) fn address(&self) -> String {
         format!("http://127.0.0.1:{}/callback", self.port)
     }
 
-    /// Waits for the browser, and returns the whole address that it came to. A request with another `state` is turned away.
+    /// Waits for the browser, and returns the whole address of its request. A request with another `state` is refused.
     pub(super) async fn redirected(self, state: &str) -> io::Result<String> {
         let (sender, mut receiver) = mpsc::channel(1);
         let (stop, stopped) = oneshot::channel::<()>();

@@ -1,25 +1,25 @@
-//! [`Profile`]: what AWS's shared files say of one profile.
+//! [`Profile`]: the settings of one profile in AWS's shared files.
 use super::{Variables, signature::Keys};
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
-/// Settings that only `aws` acts on: a single sign-on, a role, a login in the browser.
+/// Settings that only `aws` supports: single sign-on, a role, a login in the browser.
 const OTHER_MEANS: [&str; 5] =
     ["sso_session", "sso_start_url", "role_arn", "credential_source", "login_session"];
 
 /// One profile, with the settings of both files.
 pub(super) struct Profile {
     pub name: String,
-    /// Whether a variable names it.
+    /// Whether a variable names the profile.
     pub is_named: bool,
     settings: BTreeMap<String, String>,
     files: [PathBuf; 2],
 }
 
-/// How a profile signs in.
+/// How to sign in with a profile.
 pub(super) enum Means {
     Keys(Keys),
     Command(Vec<String>),
-    /// A role that the token in a file stands for.
+    /// A role that is assumed with the token in a file.
     WebIdentity {
         role: String,
         file: PathBuf,
@@ -29,8 +29,8 @@ pub(super) enum Means {
 }
 
 impl Profile {
-    /// The profile that a variable names, otherwise `default`. What the file of credentials says counts before the
-    /// other one.
+    /// Reads the profile that a variable names, otherwise `default`. The credentials file takes precedence over the
+    /// config file.
     pub(super) fn read(variables: &Variables) -> Self {
         let named = variables.get("AWS_PROFILE").or_else(|| variables.get("AWS_DEFAULT_PROFILE"));
         let name = named.unwrap_or("default").to_owned();
@@ -51,7 +51,7 @@ impl Profile {
         self.settings.get(setting).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// How it signs in, if it does.
+    /// How to sign in with this profile, if possible.
     pub(super) fn means(&self) -> Option<Means> {
         let owned = |name: &str| self.get(name).map(str::to_owned);
         if let (Some(role), Some(file)) = (owned("role_arn"), owned("web_identity_token_file")) {
@@ -68,14 +68,14 @@ impl Profile {
         (!line.is_empty()).then_some(Means::Command(line))
     }
 
-    /// That a variable names it, and neither file has it.
+    /// The message if a variable names the profile, and neither file has it.
     pub(super) fn unknown(&self) -> Option<String> {
         let [credentials, config] = self.files.each_ref().map(|file| file.display());
         let unknown = || format!("neither `{credentials}` nor `{config}` has the profile `{}`", self.name);
         (self.is_named && self.settings.is_empty()).then(unknown)
     }
 
-    /// That it does not sign in, and where it would.
+    /// The message if the profile has no way to sign in; it names the files.
     pub(super) fn absent(&self) -> String {
         let [credentials, config] = &self.files;
         format!(
@@ -87,8 +87,8 @@ impl Profile {
     }
 }
 
-/// The settings of the sections that have one of these names. A line that is indented further than the setting above it
-/// belongs to that setting, and is not read; a setting itself may be indented.
+/// The settings of the sections with these names. A line that is indented further than the setting above it belongs to
+/// that setting, and is ignored; a setting itself may be indented.
 fn section(text: &str, names: &[&str]) -> BTreeMap<String, String> {
     let (mut settings, mut is_inside, mut indent_above) = (BTreeMap::new(), false, None);
     for line in text.lines() {
@@ -102,7 +102,7 @@ fn section(text: &str, names: &[&str]) -> BTreeMap<String, String> {
             (is_inside, indent_above) = (names.contains(&name.as_str()), None);
         } else if let Some((name, value)) = line.split_once('=') {
             indent_above = Some(indent);
-            // A comment within a line begins behind white space.
+            // A comment inside a line begins after white space.
             let value = value.split(" #").next().unwrap_or_default().split(" ;").next().unwrap_or_default();
             if is_inside {
                 settings.insert(name.trim().to_lowercase(), value.trim().to_owned());

@@ -1,9 +1,9 @@
-//! [`headers`]: signs a request by Signature Version 4.
+//! [`headers`]: signs a request with AWS Signature Version 4.
 //!
-//! Source: docs.aws.amazon.com "Create a signed AWS API request", 2026-11. One form of request is signed here, with the
-//! headers `host`, `x-amz-date` and, where there is one, `x-amz-security-token`; its addresses have no query.
+//! Source: docs.aws.amazon.com "Create a signed AWS API request", 2026-11. Only one form of request is supported: with
+//! the headers `host`, `x-amz-date` and optionally `x-amz-security-token`, and without a query.
 //!
-//! Our own instead of `aws-sigv4`, which brings some twenty-five crates, among them a second version of `http`, for the
+//! Own code instead of `aws-sigv4`, which adds some twenty-five crates, among them a second version of `http`, for the
 //! four hashes below.
 use jiff::Timestamp;
 use reqwest::Url;
@@ -19,7 +19,7 @@ pub(in crate::sign_in) struct Keys {
     pub session: Option<String>,
 }
 
-/// What is signed.
+/// The signed parts of a request.
 pub(super) struct Signed<'a> {
     pub method: &'a str,
     pub url: &'a Url,
@@ -51,14 +51,14 @@ pub(super) fn headers(signed: &Signed<'_>, keys: &Keys, now: Timestamp) -> Vec<(
     own.into_iter().chain([("authorization", authorization)]).collect()
 }
 
-/// As the client sends it: with the port, unless it is the usual one.
+/// The host as the client sends it: with the port, unless it is the default one.
 fn host(url: &Url) -> String {
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
     format!("{}{port}", url.host_str().unwrap_or_default())
 }
 
-/// `text` with every byte encoded that is not a letter, a digit, one of `-_.~` or of `kept`. In a signature a path is
-/// encoded once more than it is sent.
+/// `text` with all bytes percent-encoded except letters, digits, `-_.~` and those in `kept`. In a signature, a path is
+/// encoded once more than in the request.
 pub(crate) fn encoded(text: &str, kept: &str) -> String {
     let encode = |byte: u8| match char::from(byte) {
         letter if letter.is_ascii_alphanumeric() || "-_.~".contains(letter) || kept.contains(letter) => {

@@ -1,5 +1,5 @@
-//! [`WebIdentity`]: a role that a token of another identity provider stands for, such as that of a service account of
-//! Kubernetes on EKS (IRSA).
+//! [`WebIdentity`]: a role that is assumed with a token of another identity provider, such as that of a service account
+//! of Kubernetes on EKS (IRSA).
 //!
 //! Sources: docs.aws.amazon.com "AssumeRoleWithWebIdentity", "Assume role credential provider" and "Service-specific
 //! endpoints", 2026-11.
@@ -8,10 +8,10 @@ use crate::sign_in::exchange::{FetchError, element, post_form, read_token};
 use jiff::Timestamp;
 use std::{path::PathBuf, time::SystemTime};
 
-/// The name of a session of which no variable or profile says it.
+/// The default name of a session, if no variable or profile sets it.
 const SESSION: &str = "haft";
 
-/// A role, and the file with the token for it, which is written anew before the token ends.
+/// A role, and the file with its token, which is rewritten before the token expires.
 #[derive(Clone)]
 pub(in crate::sign_in) struct WebIdentity {
     pub role: String,
@@ -36,7 +36,8 @@ impl WebIdentity {
     }
 }
 
-/// `<Credentials>` with `<AccessKeyId>`, `<SecretAccessKey>`, `<SessionToken>` and `<Expiration>`, the time by RFC 3339.
+/// Reads `<Credentials>` with `<AccessKeyId>`, `<SecretAccessKey>`, `<SessionToken>` and `<Expiration>`, the time by
+/// RFC 3339.
 fn keys_in(answer: &str) -> Option<Credential> {
     let credentials = element(answer, "Credentials")?;
     let text = |name: &str| {

@@ -1,4 +1,5 @@
-//! [`ManagedIdentity`]: the identity that Azure gives to a machine, a container or a function, and where its tokens are.
+//! [`ManagedIdentity`]: the identity that Azure gives to a machine, a container or a function, and the server of its
+//! tokens.
 //!
 //! Sources: learn.microsoft.com "How to use managed identities for App Service and Azure Functions", "How to use managed
 //! identities on an Azure VM to acquire an access token" and "Credential chains in the Azure Identity library", 2026-11.
@@ -21,23 +22,23 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// The server of a machine, which each machine reaches under this address.
+/// The metadata server, which each machine reaches under this address.
 const MACHINE: &str = "http://169.254.169.254";
-/// What the firmware of a machine of Azure calls its chassis.
+/// The chassis tag in the firmware of an Azure machine.
 const CHASSIS: &str = "7783-7084-3265-9085-8269-3286-77";
 
-/// Where tokens are given out.
+/// The server of tokens.
 #[derive(Clone)]
 pub(in crate::sign_in) struct ManagedIdentity {
     address: String,
-    /// What App Service, Container Apps and Functions want to see in a request; `None` on a machine.
+    /// The header that App Service, Container Apps and Functions require; `None` on a machine.
     header: Option<String>,
-    /// A user-assigned identity; otherwise the one of the system.
+    /// A user-assigned identity; `None` for that of the system.
     client: Option<String>,
 }
 
 impl ManagedIdentity {
-    /// The identity of this place; `None` if it has none, as far as can be known without a request.
+    /// The identity of this machine or app; `None` if it has none, as far as can be known without a request.
     pub(super) fn of(variables: &Variables) -> Result<Option<Self>, Missing> {
         let client = variables.get("AZURE_CLIENT_ID").map(str::to_owned);
         let header = variables.get("IDENTITY_HEADER").map(str::to_owned);
@@ -90,7 +91,7 @@ impl ManagedIdentity {
     }
 }
 
-/// Whatever listens there gets the header: it is encrypted, on this machine, or on its link.
+/// Checks the address, since its server gets the header: it must be encrypted, on this machine, or link-local.
 fn trusted(address: &str) -> Result<String, Missing> {
     let is_trusted = Url::parse(address).is_ok_and(|url| {
         let host = url.host_str().unwrap_or_default();
@@ -108,7 +109,7 @@ fn trusted(address: &str) -> Result<String, Missing> {
     }
 }
 
-/// `{"access_token", "expires_on"}`, the time in seconds since 1970, as a number or as a text.
+/// Reads `{"access_token", "expires_on"}`, the time in seconds since 1970, as a number or as a string.
 fn credential(answer: &Value) -> Option<Credential> {
     let token = answer["access_token"].as_str().filter(|token| is_token(token))?;
     let ends = json::count(&answer["expires_on"]).unwrap_or(0);

@@ -20,10 +20,10 @@ use std::{
     time::SystemTime,
 };
 
-/// Without it no program of a file of credentials is started.
+/// The variable without which no program of a credentials file is started.
 const ALLOWS_PROGRAMS: &str = "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES";
 
-/// What a file of the type `external_account` says.
+/// The content of a file of the type `external_account`.
 #[derive(Clone)]
 pub(in crate::sign_in) struct ExternalAccount {
     pub path: PathBuf,
@@ -31,17 +31,17 @@ pub(in crate::sign_in) struct ExternalAccount {
     token_type: String,
     tokens: String,
     source: TokenSource,
-    /// The field of the answer that holds the token; `None` if the answer is the token.
+    /// The field of the response that holds the token; `None` if the response is the token.
     field: Option<String>,
-    /// Where the token of a service account is, in whose name requests are made then.
+    /// The address that gives tokens of a service account; requests are then made in its name.
     impersonation: Option<String>,
     lifetime: u64,
-    /// The project that pays for the exchange, if people sign in (Workforce Identity Federation).
+    /// The project that is billed for the exchange, for logins of users (Workforce Identity Federation).
     user_project: Option<String>,
     billed_to: Option<String>,
 }
 
-/// Where the token of the other identity provider is.
+/// The source of the other identity provider's token.
 #[derive(Clone)]
 enum TokenSource {
     File(PathBuf),
@@ -107,7 +107,7 @@ impl ExternalAccount {
         }
     }
 
-    /// Asks for a token of the service account: `{"accessToken", "expireTime"}`, the time by RFC 3339.
+    /// Requests a token of the service account: `{"accessToken", "expireTime"}`, the time by RFC 3339.
     async fn impersonated(&self, address: &str, token: &str) -> Result<Credential, FetchError> {
         let wanted = json!({"delegates": [], "scope": [SCOPE], "lifetime": format!("{}s", self.lifetime)});
         let client =
@@ -182,7 +182,7 @@ impl TokenSource {
     }
 }
 
-/// Adds the variables that tell the program which token is wanted.
+/// Adds the variables that tell the program which token is requested.
 fn told(variables: &Variables, content: &Value) -> Variables {
     let told = [
         ("GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE", json::text(&content["audience"])),
@@ -196,7 +196,7 @@ fn headers(given: &Map<String, Value>) -> Vec<(String, String)> {
     given.iter().map(|(name, value)| (name.clone(), json::text(value).to_owned())).collect()
 }
 
-/// `{"success": true, "id_token" or "saml_response"}`, or `{"success": false, "message"}`.
+/// Reads `{"success": true, "id_token" or "saml_response"}`, or `{"success": false, "message"}`.
 fn of_program(printed: &Value, program: &str) -> Result<String, FetchError> {
     if printed["success"] == false {
         return Err(FetchError::refused(format!("`{program}` says: {}", json::text(&printed["message"]))));

@@ -1,22 +1,22 @@
-//! [`Items`]: the items of a response, and the events about them.
+//! [`Items`]: collects the items of a response, and returns the events about them.
 use crate::openai::teller::Told;
 use serde_json::{Value, json};
 
-/// What there is so far. Text and thoughts go into one item until something else follows.
+/// The items so far. Text and thoughts go into one item until something else follows.
 #[derive(Default)]
 pub(super) struct Items {
     all: Vec<Value>,
-    /// The item that grows.
+    /// Index of the item that still grows.
     open: Option<usize>,
 }
 
 impl Items {
-    /// All of them.
+    /// All items.
     pub(super) fn all(&self) -> Vec<Value> {
         self.all.clone()
     }
 
-    /// Takes in what is told, and gives the events of it.
+    /// Adds a piece of the turn, and returns its events.
     pub(super) fn tell(&mut self, told: &Told) -> Vec<Value> {
         match told {
             Told::Text(text) => self.grow("message", text),
@@ -74,7 +74,7 @@ impl Items {
         }
         let Some(index) = self.open else { return events };
         let item = &mut self.all[index];
-        // A blank line stands between replies, and each has an item of its own.
+        // A blank line separates replies, and each reply has its own item.
         let is_empty = item["content"][0]["text"].as_str().is_none_or(str::is_empty);
         let text = if is_empty { text.trim_start_matches('\n') } else { text };
         let so_far = item["content"][0]["text"].as_str().unwrap_or_default().to_owned();
@@ -113,7 +113,7 @@ impl Items {
         }
     }
 
-    /// Ends the item that grows.
+    /// Completes the item that still grows.
     pub(super) fn end(&mut self) -> Vec<Value> {
         let Some(index) = self.open.take() else { return Vec::new() };
         let item = &mut self.all[index];
@@ -141,7 +141,7 @@ impl Items {
     }
 }
 
-/// The form in which OpenAI's SDKs read the error of a call on an MCP server (`McpToolCallError`, openai-python 3.54).
+/// The error of a call on an MCP server in the form that OpenAI's SDKs read (`McpToolCallError`, openai-python 3.54).
 fn failure(content: &str) -> Value {
     json!({"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": content}]})
 }

@@ -1,5 +1,5 @@
-//! [`Bulk`] of a command: what it changed below folders that Git ignores, where that is too much to be recorded. Each path is
-//! listed, so that it can be judged, and moved from the view into the workspace one by one.
+//! [`Listing`] makes the [`Bulk`] of a command: its changes below folders that Git ignores, if there are too many to
+//! record. Each path is listed, so that it can be judged and moved from the view into the workspace.
 use super::{
     super::upper::{Seen, SeenFolder, look},
     Difference,
@@ -34,9 +34,9 @@ const SET_ID: u32 = 0o6_000;
 /// The moves, in the order in which they are made.
 #[derive(Default)]
 pub(in crate::overlay) struct Moves {
-    /// Makes and replaces. What is in the way of something new is removed among these.
+    /// Creations and replacements, including the removal of entries that are in the way.
     first: Vec<Move>,
-    /// Removes: nothing goes before all that is new is there.
+    /// Removals, which are made after all creations.
     last: Vec<Move>,
 }
 
@@ -44,26 +44,27 @@ struct Move {
     /// Relative to the workspace.
     path: PathBuf,
     what: What,
-    /// What lay there when the command had ended.
+    /// The file in the workspace when the command had ended.
     was: Option<Identity>,
 }
 
 enum What {
-    /// Make a folder that shows this one.
+    /// Create a folder like this one.
     Folder(PathBuf),
-    /// Give a folder this mode.
+    /// Set the mode of a folder.
     Mode(u32),
-    /// Put a file or link there that is in the view.
+    /// Put this file or link of the view there.
     FromView(PathBuf),
-    /// Put a file or link there that is in the workspace: its folder has another name in the view. The path is relative
-    /// to the workspace.
+    /// Put this file or link of the workspace there, whose folder has another name in the view. The path is relative to
+    /// the workspace.
     FromWorkspace(PathBuf),
     RemoveFile,
     RemoveFolder,
 }
 
-/// Tells whether another process changed a file: its number, its length, and when its content was last changed. Not when
-/// anything of it was, since that is also when one of its other names went.
+/// Detects whether another process changed a file: inode number, length, and the time of the last change of the content
+/// (seconds and nanoseconds). Not the time of the last change of the inode, since the removal of a hard link changes
+/// that, too.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Identity(u64, u64, i64, i64);
 
@@ -73,7 +74,7 @@ impl Identity {
     }
 }
 
-/// Lists what is below the folders that were put off.
+/// Lists the differences below ignored folders that were put off.
 pub(in crate::overlay) struct Listing<'a, 'b> {
     difference: &'a mut Difference<'b>,
     upper: &'a Path,
@@ -85,12 +86,12 @@ pub(in crate::overlay) struct Listing<'a, 'b> {
     bulk: Bulk,
 }
 
-/// An ignored path, what the view shows there, and what is there in the workspace.
+/// An ignored path, its state in the view, and its state in the workspace.
 pub(in crate::overlay) type PutOff = (PathBuf, Seen, Option<Metadata>);
 
 impl<'a, 'b> Listing<'a, 'b> {
-    /// What has to be recorded all the same is added to `difference`: Git's own files, and programs that run with the rights
-    /// of another user.
+    /// Lists the bulk changes. Changes that must be recorded nevertheless are added to `difference`: Git's own files,
+    /// and programs that run with the rights of another user.
     pub(in crate::overlay) fn of(
         difference: &'a mut Difference<'b>,
         upper: &'a Path,
@@ -110,7 +111,7 @@ impl<'a, 'b> Listing<'a, 'b> {
         Ok((listing.bulk, listing.moves))
     }
 
-    /// Lists all that differs, whatever it is.
+    /// Lists all differences.
     pub(in crate::overlay) fn of_all(
         difference: &'a mut Difference<'b>,
         upper: &'a Path,
@@ -157,7 +158,7 @@ impl<'a, 'b> Listing<'a, 'b> {
             Err(_) => {
                 let root = self.difference.root();
                 let inside = lies.strip_prefix(root).map_err(io::Error::other)?.to_owned();
-                // What git does not ignore goes away where it was, and is recorded there.
+                // A file that git does not ignore is recorded as removed at its old path.
                 if !self.roots.iter().any(|ignored| inside.starts_with(ignored)) {
                     return self.difference.compare(&path, Seen::File(lies), found);
                 }
@@ -193,7 +194,7 @@ impl<'a, 'b> Listing<'a, 'b> {
         for (name, child, below) in self.difference.children(&path, seen, is_there)? {
             self.visit(path.join(name), child, below)?;
         }
-        // When all that belongs into it is there: the mode may keep its owner from writing.
+        // Set after the folder is complete, because the mode may prevent its owner from writing.
         let differs = found.filter(|_| is_there).is_none_or(|found| found.mode() != mode);
         if is_there && differs || mode & OWNER != OWNER {
             self.add_first(path, What::Mode(mode), None);
@@ -201,8 +202,8 @@ impl<'a, 'b> Listing<'a, 'b> {
         Ok(())
     }
 
-    /// Whether something may be put at `path`: it is no file that another process has changed since the command began.
-    /// A folder that is there is removed before.
+    /// Whether something may be put at `path`: `false` if another process has changed the file there since the command
+    /// began. Adds the removal of a folder at `path` before.
     fn clear_the_way(&mut self, path: &Path, found: Option<&Metadata>) -> io::Result<bool> {
         match found {
             Some(found) if found.is_dir() => {
@@ -221,7 +222,7 @@ impl<'a, 'b> Listing<'a, 'b> {
         }
     }
 
-    /// What is below a folder goes before it.
+    /// Adds the removal of a file or folder. The contents of a folder are removed before it.
     fn removed(&mut self, path: PathBuf, found: Option<Metadata>) -> io::Result<()> {
         let Some(found) = found else { return Ok(()) };
         if !self.is_all && is_gits_own(&path) {
@@ -255,22 +256,22 @@ impl<'a, 'b> Listing<'a, 'b> {
     }
 }
 
-/// Whether a program there runs with the rights of its owner.
+/// Whether the file is setuid or setgid.
 fn gives_rights(file: &Path) -> io::Result<bool> {
     let found = fs::symlink_metadata(file)?;
     let has_capabilities = || lgetxattr(file, "security.capability", &mut [0_u8; 64]).is_ok();
     Ok(found.is_file() && (found.mode() & SET_ID != 0 || has_capabilities()))
 }
 
-/// Whether the view shows a Git repository's own folder there, whatever its name (gitrepository-layout(5)).
+/// Whether the folder in the view is the `.git` folder of a repository, whatever its name (gitrepository-layout(5)).
 fn is_repository(folder: &SeenFolder, root: &Path) -> io::Result<bool> {
     let has = |name: &str| Ok::<_, io::Error>(!matches!(folder.seen(OsStr::new(name), root)?, Seen::Absent));
     Ok(has("HEAD")? && (has("commondir")? || has("objects")? && has("refs")?))
 }
 
 impl Moves {
-    /// Does all of them below `root`. Returns the paths that were left as they are: something else is there by now, or
-    /// a link leads there.
+    /// Makes all moves below `root`. Returns the paths that were left unchanged, because another process changed them
+    /// or a link leads there.
     pub(in crate::overlay) fn apply(&self, blobs: &Blobs, root: &Path) -> io::Result<Vec<PathBuf>> {
         let mut left = Vec::new();
         let steps = || self.first.iter().chain(&self.last);
@@ -294,7 +295,7 @@ impl Moves {
 }
 
 impl Move {
-    /// Returns whether the workspace is as it should be at this path. A second time does nothing.
+    /// Makes the move. Returns whether the workspace has the intended state at this path. Idempotent.
     fn apply(&self, root: &Path, access: &Access) -> io::Result<bool> {
         let place = match Place::find(&root.join(&self.path))? {
             Lookup::Open(place) => place,
@@ -363,7 +364,7 @@ fn make_folder(place: &Place, lies: &Path) -> io::Result<bool> {
     place.set_state(&place.name, &FileState::folder(mode).with_attributes(attributes)).map(|()| true)
 }
 
-/// In the place of whatever file or link is there: its name goes, and what has other names keeps its content.
+/// Replaces the file or link at `place`. Other hard links of it keep their content.
 fn from_view(lies: &Path, place: &Place) -> io::Result<bool> {
     match rustix::fs::renameat(CWD, lies, &place.folder, &place.name) {
         Err(Errno::XDEV) => copy(lies, place).map(|()| true),
@@ -372,7 +373,7 @@ fn from_view(lies: &Path, place: &Place) -> io::Result<bool> {
     }
 }
 
-/// Copies from another file system: first beside the target, since a reader must not see half of the file.
+/// Copies from another file system: first beside the target, so that readers never see an incomplete file.
 fn copy(lies: &Path, place: &Place) -> io::Result<()> {
     let found = fs::symlink_metadata(lies)?;
     let beside = free_name(place)?;
@@ -399,7 +400,7 @@ fn copy_file(lies: &Path, found: &Metadata, place: &Place, beside: &OsStr) -> io
     to.set_modified(found.modified()?)
 }
 
-/// Names that are tried beside a file.
+/// Maximum temporary names that are tried.
 const MAX_NAMES: usize = 100;
 
 fn free_name(place: &Place) -> io::Result<OsString> {
@@ -408,7 +409,7 @@ fn free_name(place: &Place) -> io::Result<OsString> {
     free.ok_or_else(|| io::Error::new(io::ErrorKind::AlreadyExists, "all names beside it are taken"))
 }
 
-/// How much a view holds of its own under a path.
+/// The number and size of a view's own files below a path.
 pub(in crate::overlay) fn weight(upper: &Path) -> io::Result<Weight> {
     let mut weight = Weight::default();
     let mut ahead: Vec<PathBuf> = vec![upper.to_owned()];

@@ -1,4 +1,4 @@
-//! [`Table`]: a table with its columns side by side.
+//! [`Table`]: lays out a table with its columns side by side.
 use super::super::{
     look::Look,
     wrap::{hanging, wrap},
@@ -7,15 +7,15 @@ use ratatui::text::{Line, Span};
 
 type Cell = Vec<Span<'static>>;
 
-/// Cells as they come.
+/// The rows so far.
 #[derive(Default)]
 pub(super) struct Table(Vec<Vec<Cell>>);
 
-/// Between two columns.
+/// Separator of two columns.
 const COLUMN_BAR: &str = " │ ";
-/// In front of what belongs to a record.
+/// Indentation of the fields of a record.
 const RECORD_INDENT: &str = "  ";
-/// A page has no narrower columns of prose: they are hard to read.
+/// Minimum width of a column of prose on a page, since narrower ones are hard to read.
 const MIN_PROSE_COLUMNS: usize = 20;
 
 impl Table {
@@ -29,7 +29,7 @@ impl Table {
         }
     }
 
-    /// The rows of the screen: a line below the head, long cells in several.
+    /// The rows of the screen: a line below the head, long cells wrapped.
     pub(super) fn rows(self, columns: usize, look: &Look) -> Vec<Cell> {
         let widths = self.widths(columns);
         let mut rows = Vec::new();
@@ -43,14 +43,13 @@ impl Table {
         rows
     }
 
-    /// Whether columns would become so narrow that records are easier to read.
+    /// Whether columns would be so narrow that records are easier to read.
     pub(super) fn is_cramped(&self, columns: usize) -> bool {
         let widths = self.widths(columns);
         (0..widths.len()).any(|place| widths[place] < self.width(place).min(MIN_PROSE_COLUMNS))
     }
 
-    /// The rows as records, one below the other: the first cell, and below it the others after the headings of their
-    /// columns.
+    /// The rows as records below each other: the first cell, and below it the others after their column's heading.
     pub(super) fn records(self, columns: usize, look: &Look) -> Vec<Cell> {
         let mut rows = self.0.into_iter();
         let heads = rows.next().unwrap_or_default();
@@ -78,7 +77,7 @@ impl Table {
         self.0.iter().filter_map(|row| row.get(place)).map(length).max().unwrap_or_default()
     }
 
-    /// Column widths: as wide as their longest cells, if there is room; otherwise the widest shrink first.
+    /// Column widths: those of the longest cells if there is room; otherwise the widest columns shrink first.
     fn widths(&self, columns: usize) -> Vec<usize> {
         let count = self.0.iter().map(Vec::len).max().unwrap_or_default();
         let mut widths: Vec<usize> = (0..count).map(|place| self.width(place).max(1)).collect();
