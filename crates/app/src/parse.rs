@@ -1,4 +1,4 @@
-//! [`App::parse_reply`]: the calls in a model's text.
+//! [`App::reply_parser`]: the calls in a model's text.
 use crate::{App, Failure, config::Settings, model::call_format, session};
 use haft_core::ToolSpec;
 use haft_dialects::{Call, Dialect, Said, Setting, ToolSchema, dialect, guess, read};

@@ -1,4 +1,4 @@
-//! [`texts`]: the files of a workspace edit (LSP 3.17, `WorkspaceEdit`), and their texts after it.
+//! [`by_file`] and [`applied`]: the files of a workspace edit (LSP 3.17, `WorkspaceEdit`), and their texts after it.
 use crate::positions::offset;
 use lsp_types::{
     AnnotatedTextEdit, DocumentChangeOperation, DocumentChanges, OneOf, TextDocumentEdit, TextEdit, Url,

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// See [`Stage::settle`]: texts in the workspace are written by the editor, everything else by the inner stage.
+/// See [`haft_core::Stage::settle`]: texts in the workspace are written by the editor, everything else by the inner stage.
 pub(super) fn settle(stage: &EditorStage, workspace: &Path, changes: &[Change]) -> io::Result<Vec<PathBuf>> {
     let mut conflicts = Vec::new();
     let (removed, written): (Vec<_>, Vec<_>) = changes.iter().partition(|change| change.after.is_none());

@@ -180,7 +180,7 @@ impl<'de> Deserialize<'de> for Dollars {
     }
 }
 
-/// Makes of one table the values of a layer ([`Settings`]), the types of both files, and a row of [`SETTINGS`] for each.
+/// Makes of one table the values of a layer (`Settings`), the types of both files, and a row of `SETTINGS` for each.
 macro_rules! settings {
     (
         own { $($(#[doc = $own_help:literal])+ $own:ident: $own_type:ty { $($own_part:ident: $own_value:expr),* $(,)? },)* }

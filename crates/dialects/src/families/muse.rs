@@ -1,4 +1,4 @@
-//! [`MUSE`] and [`MUSE_GLIMMER`]: each message has a recipient, and calls have their own XML format.
+//! `muse` and `muse_glimmer`: each message has a recipient, and calls have their own XML format.
 //!
 //! ```text
 //!  to=self<|message|>I must look.<|eom|><|start|>assistant to=look<|message|><atem:function_calls>

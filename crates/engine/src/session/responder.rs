@@ -53,7 +53,7 @@ impl Approval {
 type Approve = dyn Fn(&Approval) -> Answer + Send + Sync;
 type Reply = dyn Fn(&Question) -> Option<String> + Send + Sync;
 
-/// Answers questions of calls in place of the user. See [`Session::answered_by`].
+/// Answers questions of calls in place of the user. See [`crate::Session::answered_by`].
 #[derive(Clone, Default)]
 pub struct Responder {
     /// Answers calls that need an approval.
@@ -64,7 +64,7 @@ pub struct Responder {
 
 impl Responder {
     /// The answer to the question in `fact`, if this responder answers such questions. If its function panics, the
-    /// answer is [`Self::refusal`].
+    /// answer is [`refusal`].
     pub(crate) fn answer(&self, journal: &Journal, fact: &Fact) -> Option<Command> {
         match fact {
             Fact::ApprovalAsked { call, .. } => {
@@ -188,7 +188,7 @@ impl Drop for Reader {
 
 /// Answers the questions of a session's calls, whichever command or event opened their turn. Questions that the
 /// responder does not answer are refused if no code can answer them: while no handle of the session is left, and, if
-/// [`Session::answered_by`] was called, while there is no listener. `handles` counts the handles.
+/// [`crate::Session::answered_by`] was called, while there is no listener. `handles` counts the handles.
 pub(crate) async fn answer_all(
     journal: &Journal,
     interactions: &Interactions,
