@@ -14,6 +14,7 @@ pub use driver::{Show, Shown};
 use haft_core::{Entry, Mode, Network, Sandbox, SessionId, SessionOpened};
 use haft_engine::{Agent, Engine, Home, Model, Session, Setup};
 use haft_evidence::test_runs;
+use haft_present::counted;
 use haft_providers::{Retold, direct};
 use haft_tools::{WEB_SEARCH, recorded_web_search};
 use moved::Moved;
@@ -158,7 +159,8 @@ fn check(id: &SessionId, recording: &Recording, options: &ReplayOptions) -> Resu
     let rounds = recording.replies.len();
     match &options.other {
         Some(OtherModel { from, .. }) if *from > rounds + 1 => {
-            cannot(format!("it has {rounds} rounds, but `--from` is {from}"))
+            let rounds = counted(rounds, "round", "rounds");
+            cannot(format!("it has {rounds}, but `--from` is {from}"))
         }
         _ => Ok(()),
     }

@@ -2,6 +2,7 @@
 use crate::{asking::Asking, signals::Interrupts};
 use haft_core::LastTurn;
 use haft_engine::Session;
+use haft_present::counted;
 use std::io::{BufRead, Write};
 
 /// The number of rounds of the last turn of `session` if it reached the limit and the user can continue it.
@@ -31,7 +32,7 @@ pub(crate) async fn is_wanted(rounds: u32, interrupts: &mut Interrupts) -> bool 
 
 /// The text of the question, the same in all front-ends.
 pub(crate) fn question(rounds: u32) -> String {
-    format!("{rounds} rounds used. Continue? [y/N] ")
+    format!("{} used. Continue? [y/N] ", counted(rounds, "round", "rounds"))
 }
 
 fn is_yes(line: &str) -> bool {

@@ -97,7 +97,8 @@ fn problem(comment: &Comment, ctx: &ToolContext) -> Option<String> {
     };
     let lines = bytes.split(|byte| *byte == b'\n').count() as u64;
     let line = comment.line.filter(|line| !(1..=lines).contains(line))?;
-    Some(format!("`{name}` has {lines} lines, not {line}"))
+    let lines = if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
+    Some(format!("`{name}` has {lines}, and no line {line}"))
 }
 
 fn word(verdict: Verdict) -> &'static str {

@@ -1,6 +1,7 @@
 //! [`of`]: writes a session as Markdown.
 use haft_core::{Answer, Entry, Fact, Part, SessionOpened, active_path};
 use haft_present::{
+    counted,
     preview::{PREVIEW_LINES, preview},
     safe,
     timeline::{Aside, Item, Replies, Timeline},
@@ -63,7 +64,9 @@ fn markdown(item: &Item) -> String {
         Item::Note(text) => format!("\n*{text}*\n"),
         Item::Denied { reason } => format!("\n**A prompt was refused:** {reason}\n"),
         Item::Failure { message, .. } => format!("\n**The model could not be asked:** {message}\n"),
-        Item::Ended { outcome, rounds, .. } => format!("\n*{outcome:?} after {rounds} rounds.*\n"),
+        Item::Ended { outcome, rounds, .. } => {
+            format!("\n*{outcome:?} after {}.*\n", counted(rounds, "round", "rounds"))
+        }
         _ => String::new(),
     }
 }

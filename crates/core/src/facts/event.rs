@@ -396,7 +396,8 @@ impl Fact {
             Self::RoundsReached { reason: Some(reason), .. } => Some(reason.clone()),
             Self::RoundsReached { limit, left, reason: None } => {
                 let left = left.sentence().map(|left| format!("; {left}")).unwrap_or_default();
-                Some(format!("{limit} rounds are used up{left}"))
+                let rounds = if *limit == 1 { "round is" } else { "rounds are" };
+                Some(format!("{limit} {rounds} used up{left}"))
             }
             _ => None,
         }

@@ -12,6 +12,7 @@ use crate::{
 };
 use haft_core::{Command, Mode as PermissionMode, Seq};
 use haft_engine::{Agent, Home, JournalError, Remote, Session, Summary};
+use haft_present::counted;
 use haft_present::host::OpenRequest;
 use haft_present::matching::mention;
 use haft_present::timeline::{self, Recap};
@@ -42,7 +43,7 @@ impl App {
             return;
         };
         let items = vec![
-            Item::new("no", format!("stop here; {rounds} rounds used")),
+            Item::new("no", format!("stop here; {} used", counted(rounds, "round", "rounds"))),
             Item::new("yes", format!("continue, for {rounds} more")),
         ];
         self.offer(What::GoOn, "continue?", items, None);
