@@ -1,4 +1,4 @@
-//! [`FoundAgent`]: an agent that can be used: built in, or the user's or the project's, or one of another system.
+//! [`FoundAgent`]: an agent that can be used: built in, of the user, of the project, or of another system.
 mod other;
 
 use crate::{
@@ -11,30 +11,30 @@ use crate::{
 use haft_engine::Agent;
 use std::path::{Path, PathBuf};
 
-/// The agent that people get who ask for none.
+/// The default agent.
 pub const AGENT: &str = "haft";
 
-/// An agent, and where it was read.
+/// An agent, and its source.
 pub struct FoundAgent {
-    /// Ready to be opened.
+    /// The agent.
     pub agent: Agent,
-    /// `None`: built in.
+    /// Its file; `None` if it is built in.
     pub file: Option<PathBuf>,
     /// Files of agents with the same name, which are not used.
     pub shadows: Vec<PathBuf>,
-    /// What of its file has no effect.
+    /// Notes on parts of its file that have no effect.
     pub notes: Vec<String>,
     system: System,
 }
 
 impl App {
     /// All agents by name. A file of the user replaces a built-in agent of the same name. A file of the project does
-    /// not: it comes with the repository and is not trusted. A file of another system, such as `.claude/agents`,
-    /// replaces no agent, either.
+    /// not: it comes with the repository and is not trusted. Neither does a file of another system, such as one in
+    /// `.claude/agents`.
     ///
     /// # Errors
     ///
-    /// If a file of the person's own cannot be read as an agent, or has a name that is taken.
+    /// If a file of the user's own cannot be read as an agent, or has a name that is taken.
     pub fn agents(&self, workspace: &Path) -> Result<Vec<FoundAgent>, Failure> {
         known(&self.places, workspace, &*self.warn)
     }
@@ -62,7 +62,8 @@ fn known(places: &Places, workspace: &Path, warn: Warn<'_>) -> Result<Vec<FoundA
     Ok(all)
 }
 
-/// A file of the person's own that cannot be used is an error; one that came with the repository is ignored, with a warning.
+/// Adds the agents of a folder. A file of the user's own that cannot be used is an error; one that came with the
+/// repository is skipped with a warning.
 fn add_from(all: &mut Vec<FoundAgent>, dir: &SourceDir, warn: Warn<'_>) -> Result<(), Failure> {
     for (name, file) in dir.files("md") {
         if !dir.is_of_haft() {
@@ -80,7 +81,7 @@ fn add_from(all: &mut Vec<FoundAgent>, dir: &SourceDir, warn: Warn<'_>) -> Resul
     Ok(())
 }
 
-/// The names of the agents in these folders, which another system wrote.
+/// The names of the agents in these folders of another system.
 pub(crate) fn names_in(dirs: Vec<SourceDir>, warn: Warn<'_>) -> Vec<String> {
     let files =
         dirs.iter().flat_map(|dir| dir.files("md").into_iter().map(move |(name, file)| (dir, name, file)));
@@ -107,7 +108,7 @@ fn add(all: &mut Vec<FoundAgent>, found: FoundAgent) -> Result<(), String> {
     }
 }
 
-/// The first of a name is used.
+/// Adds an agent of another system; the first one with a name is used.
 fn add_other(all: &mut Vec<FoundAgent>, found: FoundAgent) {
     match all.iter_mut().find(|known| known.agent.name == found.agent.name) {
         Some(known) => known.shadows.extend(found.file),

@@ -1,4 +1,5 @@
-//! [`App::attempts`]: the attempts that a session made at its goal, and what they differ in, from the journals of each.
+//! [`App::attempts`]: the attempts that a session made at its goal, and their differences, from the journals of the
+//! attempts.
 use crate::{App, Failure, session};
 use haft_core::{
     AttemptEnd, AttemptResult, AttemptedFile, Change, Changed, Entry, Fact, FileState, Hash, Secrets,
@@ -15,7 +16,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// The attempts that a session made at its goal when a turn missed it last.
+/// The attempts that a session made after a turn last missed its goal.
 #[expect(missing_debug_implementations, reason = "a stage shows nothing of itself")]
 pub struct Attempts {
     /// The session.
@@ -26,7 +27,7 @@ pub struct Attempts {
     entries: Vec<Arc<Entry>>,
     contents: LocalStage,
     secrets: Secrets,
-    /// What is in the workspace, so that nothing is written to the session.
+    /// Reads the workspace. Its contents go to a temporary folder, so that nothing is written to the session.
     found: LocalStage,
     _folder: TempDir,
 }
@@ -40,31 +41,31 @@ pub struct PastAttempt {
     pub session: SessionId,
     /// How it ended.
     pub result: AttemptResult,
-    /// Why it did not win: a sentence without its dot.
+    /// Why it was not taken: a sentence without its full stop.
     pub why: Option<String>,
-    /// Tokens that it took; `None` for the turn itself.
+    /// Tokens that it used; `None` for the turn itself.
     pub usage: Option<Usage>,
     /// US dollars that it cost; `None` for the turn itself, or if a price is unknown.
     pub cost_usd: Option<f64>,
-    /// What it changed of the files as they were before the turn.
+    /// The files that it changed, compared with their state before the turn.
     pub files: Vec<AttemptedFile>,
     #[serde(skip)]
     changes: Vec<Change>,
 }
 
-/// What differs in one file between two attempts, or between the workspace and one.
+/// The difference of one file between two attempts, or between the workspace and an attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Differing {
-    /// What differs from the other attempt, or from the workspace, to this attempt.
+    /// The change from the other attempt, or from the workspace, to this attempt.
     pub change: Change,
-    /// How many lines only the attempt has.
+    /// Number of lines that only the attempt has.
     pub added: usize,
-    /// How many lines it lacks.
+    /// Number of lines that the attempt does not have.
     pub removed: usize,
 }
 
 impl App {
-    /// Returns the attempts of the session `id`, or of the newest one of the current folder.
+    /// Returns the attempts of the session `id`, or of the newest session of the current folder.
     ///
     /// # Errors
     ///
@@ -100,7 +101,7 @@ impl App {
 }
 
 impl Attempts {
-    /// Reads the turn that ends at the entry in the place `begun`, and the attempts that follow.
+    /// Reads the turn that ends at the entry with the index `begun`, and the attempts that follow.
     fn read(&mut self, home: &Home, begun: usize) -> Result<(), Failure> {
         let turn = self.turn(begun);
         self.all.push(turn);
@@ -113,7 +114,7 @@ impl Attempts {
             let AttemptEnd { number, session, result, why, usage, cost_usd, files, .. } = end.clone();
             let entries = home.peek(&session.0)?;
             let changes = Changed::of(active_path(&entries).into_iter().map(|entry| &entry.fact)).whole();
-            // Attempts that were killed began anew under their numbers.
+            // Attempts that were killed began again under the same number.
             self.all.retain(|known| known.number != number);
             let usage = Some(usage);
             self.all.push(PastAttempt { number, session, result, why, usage, cost_usd, files, changes });
@@ -149,7 +150,7 @@ impl Attempts {
         }
     }
 
-    /// Finds what the files of the attempt `number` differ in from those of the attempt `other`, or from the workspace.
+    /// Compares the files of the attempt `number` with those of the attempt `other`, or with the workspace.
     ///
     /// # Errors
     ///
@@ -186,12 +187,12 @@ impl Attempts {
         })
     }
 
-    /// What the attempt left of a file; where it left it alone, what that was before the turn.
+    /// The state of a file after the attempt; if the attempt did not change it, its state before the turn.
     fn state(&self, attempt: &PastAttempt, path: &Path) -> Option<FileState> {
         let of = |attempt: &PastAttempt| attempt.changes.iter().find(|change| change.path == path).cloned();
         match of(attempt) {
             Some(change) => change.after,
-            // Later attempts began with what a person changed during the turn.
+            // From the last attempt that changed it: later attempts began with what the user changed during the turn.
             None => self.all.iter().rev().find_map(of).and_then(|change| change.before),
         }
     }

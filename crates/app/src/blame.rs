@@ -1,7 +1,7 @@
 //! [`App::blame`]: which call of which session wrote each line of a file.
 //!
-//! `history.rs` reads from the journals what happened to files, in order; `trace.rs` follows the lines of a file back
-//! through it. Nothing is kept beside the journals, and no commit is needed.
+//! `history.rs` reads the changes of files from the journals, in order; `trace.rs` traces the lines of a file back
+//! through them. Nothing is stored besides the journals, and no commit is needed.
 mod history;
 mod trace;
 
@@ -22,7 +22,7 @@ pub struct Blame {
     pub file: PathBuf,
     /// Its lines, in order.
     pub lines: Vec<BlamedLine>,
-    /// The calls that wrote some of them.
+    /// The calls that wrote lines of the file.
     pub calls: Vec<BlamedCall>,
 }
 
@@ -33,24 +33,24 @@ pub struct BlamedLine {
     pub number: usize,
     /// Its text, without the line break.
     pub text: String,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Origin,
 }
 
-/// Where a line comes from.
+/// The origin of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A call, by its place in [`Blame::calls`].
+    /// A call, by its index in [`Blame::calls`].
     Call(usize),
-    /// An undo or a redo merged it from what several wrote.
+    /// An undo or a redo merged the line from changes of several calls.
     Undo,
-    /// It was changed between recorded calls: by a person, or by a program that Haft did not watch.
+    /// The line was changed between recorded calls: by the user, or by a program that Haft did not watch.
     Outside,
-    /// It was there before the first recorded change of the file.
+    /// The line was there before the first recorded change of the file.
     Before,
 }
 
-/// A call, with all that is known of why it was made.
+/// A call, and why it was made.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BlamedCall {
     /// The session.
@@ -58,25 +58,25 @@ pub struct BlamedCall {
     /// The name of the session, or the beginning of its first prompt.
     #[serde(rename = "session_title")]
     pub title: String,
-    /// The number of the call in its session, as `haft undo --list` shows it; `None` if the conversation went back before it,
-    /// or if it stands for [`Self::attempt`].
+    /// The number of the call in its session, as `haft undo --list` shows it; `None` if the conversation went back to a
+    /// point before it, or if it stands for [`Self::attempt`].
     pub call: Option<usize>,
     /// The entry of the journal that recorded the change.
     pub entry: u64,
-    /// When that was, in milliseconds since 1970-01-01 UTC.
+    /// The time of that entry, in milliseconds since 1970-01-01 UTC.
     pub at: u64,
     /// The tool and its arguments in brief: `edit src/a.rs`.
     pub tool: String,
-    /// The model that made it, as `PROVIDER/MODEL`.
+    /// The model that made the call, as `PROVIDER/MODEL`.
     pub model: String,
-    /// The prompt that it worked for.
+    /// The prompt of its turn.
     pub prompt: String,
-    /// The attempt at a goal that won, and whose changes these are; `None` for calls of a model.
+    /// The attempt at a goal that was taken, and whose changes these are; `None` for calls of a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<BlamedAttempt>,
-    /// What a person answered when asked about it.
+    /// The user's approval.
     pub approval: Approval,
-    /// The runs of tests that followed it in its session.
+    /// The test runs that followed it in its session.
     pub tests: Vec<TestsAfter>,
 }
 
@@ -89,24 +89,24 @@ pub struct BlamedAttempt {
     pub session: SessionId,
 }
 
-/// What a person answered when a call was asked about.
+/// The user's answer when an approval was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Approval {
-    /// Nothing was asked: a rule, the mode or an earlier answer allowed it.
+    /// No approval was needed: a rule, the mode or an earlier answer allowed the call.
     #[default]
     NotAsked,
-    /// Yes.
+    /// Approved.
     Once,
-    /// Yes, and to all that is alike in the session.
+    /// Approved, with all similar calls in the session.
     Always,
-    /// Yes, to a part of it.
+    /// Approved in part.
     Part,
-    /// Yes, to what the person had made of it in an editor.
+    /// Approved after the user edited the changes.
     Edited,
 }
 
-/// A run of tests.
+/// A test run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TestsAfter {
     /// The command line, or the tool.
@@ -118,7 +118,7 @@ pub struct TestsAfter {
 }
 
 impl App {
-    /// Finds out for each line of `file` which call wrote it, from the journals of all sessions that changed it.
+    /// Determines for each line of `file` which call wrote it, from the journals of all sessions that changed the file.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! [`call`] and [`isolate`]: make one call in a session of its own, which affects nothing but its folder, and say in
-//! words how the call ended.
+//! [`call`] and [`isolate`]: make one call in a session of its own that affects only its folder, and describe how the
+//! call ended.
 use crate::jobs::unattended_turn;
 use haft_core::{Command, NoHooks, Ruling};
 use haft_engine::{CallReport, Session, Setup};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 
-/// How long a command that was ended may take to report that.
+/// Time for a command that was stopped to report that.
 const GRACE: Duration = Duration::from_secs(30);
 
 /// How a call ended.
@@ -21,7 +21,7 @@ pub(crate) enum CallEnd {
     NotMade(String),
 }
 
-/// Makes the call, which ends after `seconds`. No person is asked.
+/// Makes the call, with a timeout of `seconds`. Approvals are denied.
 pub(crate) async fn call(session: &Session, name: &str, mut arguments: Value, seconds: u64) -> CallEnd {
     if let ("bash", Some(fields)) = (name, arguments.as_object_mut()) {
         fields.insert("timeout".into(), json!(seconds));
@@ -59,8 +59,8 @@ fn too_long(seconds: u64) -> String {
     format!("did not end within {seconds} s")
 }
 
-/// Limits a setup to its folder and its model: rules that allow something, hooks, servers and fallbacks are removed,
-/// since they may reach farther.
+/// Limits a setup to its folder and its model: removes rules that allow something, hooks, servers and fallbacks, since
+/// these may affect more.
 pub(crate) fn isolate(setup: &mut Setup) {
     setup.policy.rules.retain(|rule| rule.ruling() != Ruling::Allow);
     setup.sources.clear();

@@ -1,4 +1,4 @@
-//! [`committable`] and [`untracked`]: which files Git can commit.
+//! [`committable`] and [`untracked`]: the files that Git can commit.
 use crate::git::said;
 use std::{
     collections::HashSet,
@@ -6,8 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Returns those of `paths`, relative to `workspace`, that the last commit has, or that a commit could add: without Git's own
-/// files, folders, ignored files that Git does not track, and files that are gone. `None` if `workspace` is in no repository.
+/// Returns those of `paths`, relative to `workspace`, that are in the last commit or that a commit could add. Git's own
+/// files, folders, ignored files that Git does not track, and deleted files are left out. `None` if `workspace` is not
+/// in a repository.
 #[must_use]
 pub fn committable(workspace: &Path, paths: Vec<PathBuf>) -> Option<Vec<PathBuf>> {
     let words = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];

@@ -1,8 +1,8 @@
-//! [`Config`]: the configuration: flags over `HAFT_*` variables over the project's file over the user's file over the
-//! profile.
+//! [`Config`]: the configuration. Options override `HAFT_*` variables, which override the user's file, which overrides
+//! the profile. The project's file only narrows the result.
 //!
-//! The project's file comes with the repository, which is not trusted: it can narrow what the user allows, never widen
-//! it, and never choose which model is asked or which program is started.
+//! The project's file comes with the repository, which is not trusted. So it can narrow what the user allows, but never
+//! widen it, choose the model or start a program.
 pub(crate) mod claude;
 #[cfg(test)]
 mod documentation;
@@ -50,29 +50,29 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// All layers: options, variables, the person's file, the project's file.
+/// All layers of the configuration: options, variables, the user's file, the project's file.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// What was typed.
+    /// Options of the command line.
     flags: Settings,
     /// `HAFT_*`.
     variables: Settings,
-    /// The person's file.
+    /// The user's file.
     pub user: UserFile,
     /// The project's file.
     pub project: ProjectFile,
-    /// What `haft login` keeps.
+    /// Keys that `haft login` saved.
     pub kept: KeptKeys,
-    /// Permissions in the settings of Claude Code: what they deny and ask about holds here, too.
+    /// Permissions in the settings of Claude Code. Their `deny` and `ask` rules apply to Haft, too.
     pub(crate) claude: Vec<ClaudeRules>,
-    /// The account in force.
+    /// The account that is in use.
     account: Option<String>,
     /// Where the values come from.
     origin: Origin,
 }
 
 impl Config {
-    /// Reads the person's and the project's file and the `HAFT_*` variables. `flags`: what was typed.
+    /// Reads the user's and the project's file and the `HAFT_*` variables. `flags`: options of the command line.
     pub fn load(
         places: &Places,
         environment: &Environment,
@@ -93,17 +93,17 @@ impl Config {
         Ok(config)
     }
 
-    /// What the person says: options over variables over the file.
+    /// The settings of the user: options override variables, which override the user's file.
     pub fn effective(&self) -> Settings {
         self.flags.clone().over(self.configured())
     }
 
-    /// What the person says without options.
+    /// The settings of the user without options: variables override the user's file.
     fn configured(&self) -> Settings {
         self.variables.clone().over(self.user.settings())
     }
 
-    /// The mode in force: what the person says, and no wider than the project's file.
+    /// The mode in force: the mode that the user sets, limited to what the project's file allows.
     pub fn mode(&self) -> Mode {
         let wanted = self.effective().permission.unwrap_or_default();
         self.most().min(wanted)
@@ -121,13 +121,13 @@ impl Config {
         self.project.settings().sandbox.map_or(wanted, |least| least.max(wanted))
     }
 
-    /// What confined commands get of the network: what the person says, and no more than the project's file allows.
+    /// The network access of confined commands: what the user sets, limited to what the project's file allows.
     pub fn network(&self) -> Network {
         let wanted = self.effective().network.unwrap_or_default();
         self.project.settings().network.map_or(wanted.clone(), |limit| wanted.within(&limit))
     }
 
-    /// What confined commands may reach, and what they never see.
+    /// The paths and hosts that confined commands may reach, and the paths that are hidden from them.
     pub fn command_access(&self, places: &Places) -> CommandAccess {
         let files = &self.user.commands;
         let place = |name: &String| places.named(name);
@@ -148,8 +148,8 @@ impl Config {
         }
     }
 
-    /// The limits in force: what is typed stands in place of what the profile says, as far as the person's own
-    /// configuration allows; the project's file can only lower it.
+    /// The limits in force. An option replaces the profile's limit, but cannot exceed a limit of the user's own
+    /// configuration. The project's file can only lower a limit.
     pub fn limits(&self, profile: &Limits) -> Limits {
         let (rounds, tokens) = (|of: &Settings| of.max_rounds, |of: &Settings| of.max_tokens.map(u64::from));
         let (usd, seconds) =
@@ -176,7 +176,7 @@ impl Config {
         of: impl Fn(&Settings) -> Option<T>,
         profile: Option<T>,
     ) -> Option<T> {
-        // 0 is the profile's limit, and none where the profile says it (P-48).
+        // 0 stands for the profile's limit; in the profile, 0 stands for no limit.
         let is_limit = |limit: &T| *limit > T::default();
         let own = || of(&self.configured());
         let wanted = of(&self.flags).or(own()).filter(is_limit).or(profile);
@@ -184,7 +184,7 @@ impl Config {
         limits.reduce(|lowest, limit| if limit < lowest { limit } else { lowest })
     }
 
-    /// Rules in the order in which they are tried: what denies, what asks, what allows; ours last.
+    /// The rules in the order in which they are tried: deny, ask, allow. In each group, Haft's own rules come last.
     pub fn policy(&self, places: &Places) -> Result<Policy, ConfigError> {
         let Rules { deny, ask, allow, .. } = &self.user.rules;
         let own = own_rules(places);
@@ -201,7 +201,7 @@ impl Config {
         Ok(Policy { rules: parsed.collect::<Result<_, _>>()?, mode: self.mode() })
     }
 
-    /// The profile that the person names, with the person's settings of tools and limits.
+    /// The profile that the user names, with the user's settings of tools and limits.
     pub fn profile(&self) -> Result<Profile, ConfigError> {
         let mut profile = self.named_profile()?;
         overlay(&mut profile.tools, &self.user.tools);
@@ -213,7 +213,7 @@ impl Config {
         Ok(profile)
     }
 
-    /// The profile as it was written.
+    /// The profile as its author wrote it, without the user's settings.
     fn named_profile(&self) -> Result<Profile, ConfigError> {
         let name = self.effective().profile.unwrap_or_else(|| "default".to_owned());
         if let Some(profile) = Profile::named(&name) {
@@ -233,10 +233,10 @@ impl Config {
     }
 }
 
-/// Linux takes no fewer for a namespace.
+/// Linux takes no lower limit of processes for a namespace.
 const FEWEST_PROCESSES: u32 = 301;
 
-/// What the `HAFT_*` variables say.
+/// The settings that the `HAFT_*` variables hold.
 fn variables(environment: &Environment) -> Result<Settings, ConfigError> {
     let mut settings = Settings::default();
     for setting in SETTINGS {
@@ -248,7 +248,7 @@ fn variables(environment: &Environment) -> Result<Settings, ConfigError> {
     Ok(settings)
 }
 
-/// What the types do not say of the person's file.
+/// Checks of the user's file what its types cannot express.
 fn check_user(path: &Path, text: &str, user: &UserFile) -> Result<(), ConfigError> {
     let Rules { deny, only, ask, allow } = &user.rules;
     check_rules(path, text, Ruling::Ask, [deny, ask, allow])?;
@@ -260,7 +260,7 @@ fn check_user(path: &Path, text: &str, user: &UserFile) -> Result<(), ConfigErro
     }
 }
 
-/// Each can be read; else the file and the line are told.
+/// Checks that each rule can be parsed; the error names the file and the line.
 fn check_rules<const N: usize>(
     path: &Path,
     text: &str,
@@ -285,7 +285,7 @@ fn check_tools(path: &Path, tools: &toml::Table) -> Result<(), ConfigError> {
     settings.map(|_| ()).map_err(wrong)
 }
 
-/// What `over` says stands in place of what `table` does, table by table.
+/// Values of `over` replace those of `table`, in nested tables as well.
 fn overlay(table: &mut toml::Table, over: &toml::Table) {
     for (key, value) in over {
         match (table.get_mut(key), value) {
@@ -297,23 +297,24 @@ fn overlay(table: &mut toml::Table, over: &toml::Table) {
     }
 }
 
-/// The project's own file.
+/// The path of the project's configuration file.
 pub fn project_file(workspace: &Path) -> PathBuf {
     workspace.join(".haft").join("config.toml")
 }
 
-/// What must not be lost by accident: keys, and the files through which a repository starts programs.
+/// Haft's own rules. They guard keys, and the files through which a repository starts programs.
 fn own_rules(places: &Places) -> Rules {
     let secret =
         |folder: &str| places.person.as_ref().map(|home| format!("read:{}/**", home.join(folder).display()));
-    // Tokens, users and the log of their requests, and answers to requests.
+    // Tokens, the users of a server, the log of their requests, and its saved responses.
     let served = ["serve-*", "mcp-token"].map(|file| places.home.join(file));
     let kept = [&places.keys_file, &places.mcp_logins_file].into_iter().chain(&served);
     let kept = kept.flat_map(|file| ["read", "write"].map(|effect| format!("{effect}:{}", file.display())));
     let secrets = [".ssh", ".gnupg", ".aws"].into_iter().filter_map(secret);
     let deny = secrets.chain(kept).collect();
     let of_git = ["write:**/.git/hooks/**", "write:**/.git/config"].map(str::to_owned);
-    // What later sessions are told, and may do. The name itself may become a link to another folder.
+    // Instructions and permissions of later sessions. The name itself is guarded, too: it could be replaced by a link
+    // to another folder.
     let of_agents = SYSTEMS.iter().map(|row| format!("write:**/{}", row.project));
     let ask = of_git.into_iter().chain(of_agents).collect();
     Rules { deny, ask, ..Rules::default() }
@@ -323,7 +324,7 @@ fn own_rules(places: &Places) -> Rules {
 ///
 /// # Errors
 ///
-/// If it cannot be read, or is not what it should be; the error names the line.
+/// If it cannot be read, or its content is invalid; the error names the line.
 pub fn read_file<T: Default + for<'a> Deserialize<'a>>(path: &Path) -> Result<T, ConfigError> {
     read(path).map(|(found, _)| found)
 }
@@ -343,7 +344,7 @@ fn read<T: Default + for<'a> Deserialize<'a>>(path: &Path) -> Result<(T, String)
     Ok((found, text.to_owned()))
 }
 
-/// `line 3: unknown field …`
+/// The error as text: `line 3: unknown field …`
 fn told(error: &toml::de::Error, text: &str) -> String {
     let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
     match line {
@@ -354,7 +355,7 @@ fn told(error: &toml::de::Error, text: &str) -> String {
 
 #[cfg(test)]
 impl Config {
-    /// Makes a configuration of both files without reading any.
+    /// Makes a configuration of these two files, without reading any file.
     pub fn of(user: UserFile, project: ProjectFile) -> Self {
         Self { user, project, ..Self::default() }
     }

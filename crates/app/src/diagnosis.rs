@@ -1,4 +1,4 @@
-//! [`App::diagnose`]: what this machine supports, and what is missing.
+//! [`App::diagnose`]: reports what this machine supports, and what is missing.
 use crate::{
     App, Failure,
     config::{Config, ConfigError, KeySource, Places, Settings},
@@ -15,30 +15,30 @@ use std::path::Path;
 /// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// How it is.
+    /// The state of what was checked.
     pub state: State,
-    /// What was looked at.
+    /// What was checked.
     pub what: String,
     /// What was found, in a few words.
     pub finding: String,
-    /// Why it is so and what to do, a line each; empty if there is nothing to do.
+    /// The reason and what to do, a line each; empty if there is nothing to do.
     pub advice: Vec<String>,
 }
 
-/// How something is.
+/// The state of something that was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is there and works.
+    /// It exists and works.
     Ok,
-    /// It is not there, and few will miss it.
+    /// It is missing, but most users do not need it.
     Optional,
     /// It is missing or broken.
     Missing,
 }
 
 impl App {
-    /// Looks at the configuration, the models, the sessions' folder, and what commands need; tells `found` of each at once.
-    /// Starts the MCP servers.
+    /// Checks the configuration, the models, the sessions' folder, and what commands need; calls `found` as soon as
+    /// each finding is known. Starts the MCP servers.
     ///
     /// # Errors
     ///
@@ -87,7 +87,7 @@ impl App {
     }
 }
 
-/// Whether commands can be confined, and so be undone.
+/// Checks whether commands can be confined, which is also needed to undo them.
 fn commands(app: &App, workspace: &Path, report: &mut Report<'_>) {
     let places = &app.places;
     let config = app.config(workspace, &Settings::default()).unwrap_or_default();
@@ -151,7 +151,7 @@ fn layers(config: &Config, places: &Places, report: &mut Report<'_>) {
     }
 }
 
-/// What jobs need, and what opens pull requests.
+/// Checks what jobs need, and what opens pull requests.
 fn publishing(app: &App, report: &mut Report<'_>) {
     match on_path(app, "git") {
         true => report.good("git", "on the PATH"),
@@ -201,7 +201,7 @@ async fn models(app: &App, config: &Config, report: &mut Report<'_>) {
         Ok(spec) => report.good("model", &spec),
         Err(failure) => {
             let hint = failure.hint.unwrap_or_default();
-            // A list is below a line that introduces it.
+            // A list follows a line that introduces it.
             let is_list = hint.lines().nth(1).is_some();
             let advice: Vec<&str> = hint.lines().skip(usize::from(is_list)).map(str::trim).collect();
             report.bad("model", &failure.message, &advice);
@@ -209,7 +209,7 @@ async fn models(app: &App, config: &Config, report: &mut Report<'_>) {
     }
 }
 
-/// The model that a session begins with. A server on this machine is asked whether it has it.
+/// The model with which a session begins. A server on this machine is asked whether it has the model.
 async fn chosen(app: &App, config: &Config) -> Result<String, Failure> {
     let spec = model::chosen(app, config, None, model::ToolCallFormat::default()).await?.model.spec;
     let kind = spec.split_once('/').map_or("", |(kind, _)| kind);
@@ -219,7 +219,7 @@ async fn chosen(app: &App, config: &Config) -> Result<String, Failure> {
     Ok(spec)
 }
 
-/// How a cloud without a key is signed in to, if it is set up.
+/// Reports how Haft signs in to a cloud without a key, if the cloud is set up.
 fn cloud(app: &App, config: &Config, vendor: &Vendor, report: &mut Report<'_>) {
     match model::signed_in(app, config, vendor) {
         None => {}
@@ -228,7 +228,7 @@ fn cloud(app: &App, config: &Config, vendor: &Vendor, report: &mut Report<'_>) {
     }
 }
 
-/// Starts them.
+/// Reports on the MCP servers, and starts them.
 async fn servers(
     app: &App,
     config: &Config,
@@ -244,7 +244,7 @@ async fn servers(
     Ok(())
 }
 
-/// Starts none.
+/// Reports on the language servers. Starts none.
 fn language_servers(
     app: &App,
     config: &Config,

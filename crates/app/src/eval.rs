@@ -1,7 +1,7 @@
-//! [`App::eval`]: a benchmark of a person's own. Several models work on the same tasks, each in a session of its own in a copy
-//! of the files, and a check says which tasks are solved.
+//! [`App::eval`]: runs a benchmark of the user's own. Several models work on the same tasks, each in a session of its
+//! own in a copy of the files, and a check decides which tasks are solved.
 //!
-//! `evaluation.rs` measures something else: whether a model calls tools in the right form.
+//! `evaluation.rs` measures whether a model calls tools in the right form, which is something else.
 mod attempt;
 mod folder;
 mod interval;
@@ -37,13 +37,13 @@ use tasks::{Task, read_all};
 /// What to evaluate.
 #[derive(Clone, Debug)]
 pub struct EvalSpec {
-    /// The folder that it is asked for in; the current one if left out.
+    /// The folder in which it is asked for; the current one if left out.
     pub workspace: Option<PathBuf>,
-    /// What to begin; `None` to continue with `resume`.
+    /// The evaluation to begin; `None` to continue the one in `resume`.
     pub begin: Option<Begin>,
-    /// The evaluation to continue with, by its ID or the beginning of it.
+    /// The evaluation to continue, by its ID or a prefix of it.
     pub resume: Option<String>,
-    /// How many runs are under way at the same time.
+    /// Maximum number of runs at the same time.
     pub jobs: usize,
     /// Maximum cost of all runs together, in US dollars.
     pub max_cost: Option<f64>,
@@ -58,18 +58,18 @@ pub struct Begin {
     pub models: Vec<String>,
     /// How often each model tries each task.
     pub repeat: usize,
-    /// What holds for each run.
+    /// Conditions of each run.
     pub conditions: Conditions,
 }
 
-/// Tasks that are asked for.
+/// The tasks that the user asks for.
 #[derive(Clone, Debug)]
 pub enum Wanted {
     /// The tasks in the folders below this one.
     Folder(PathBuf),
-    /// The newest sessions of the workspace that are tasks.
+    /// The newest sessions of the workspace that can serve as tasks.
     Newest {
-        /// Maximum number of them.
+        /// Maximum number of sessions.
         count: usize,
         /// The command that checks each of them; its own last run of tests if left out.
         check: Option<String>,
@@ -80,7 +80,7 @@ pub enum Wanted {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// The folders below this one.
+    /// The task folders below this folder.
     Folder(PathBuf),
     /// Sessions, each with its name in the list of tasks.
     Sessions {
@@ -89,39 +89,39 @@ pub enum Source {
     },
 }
 
-/// What happens in an evaluation.
+/// An event of an evaluation.
 #[derive(Debug)]
 pub enum EvalEvent<'a> {
-    /// A session is no task.
+    /// A session cannot serve as a task.
     LeftOut(&'a LeftOut),
-    /// It begins, or continues.
+    /// The evaluation begins or continues.
     Begun {
         /// The name of the evaluation.
         id: &'a str,
-        /// All of its runs.
+        /// Number of all its runs.
         runs: usize,
-        /// Number of runs that ended before.
+        /// Number of runs that ended earlier.
         done: usize,
     },
     /// A run ended.
     Ended(&'a RunRecord),
 }
 
-/// Is told what happens.
+/// Receives the events of an evaluation.
 pub type Watch<'a> = &'a mut (dyn FnMut(EvalEvent<'_>) + Send);
 
-/// How the models of an evaluation did beside an earlier one of the same tasks.
+/// The results of models in comparison with an earlier evaluation of the same tasks.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
     /// A sentence, without its full stop, for each model whose interval is below that of the earlier evaluation.
     pub regressions: Vec<String>,
-    /// Models that no earlier evaluation of these tasks has.
+    /// Models without an earlier evaluation of these tasks.
     pub not_compared: Vec<String>,
 }
 
 impl App {
-    /// Runs an evaluation, or what is left of one that was cut off: an earlier one of the same plan that did not come
-    /// to its end continues, and what it has finished is not run again.
+    /// Runs an evaluation. If an earlier one of the same plan was interrupted, it continues that one, and does not
+    /// repeat its finished runs.
     ///
     /// # Errors
     ///
@@ -171,7 +171,7 @@ impl App {
         record::list(&self.home())
     }
 
-    /// Compares each model with the last evaluation of the same tasks that has it.
+    /// Compares each model with the last evaluation of the same tasks that includes it.
     ///
     /// # Errors
     ///
@@ -190,7 +190,7 @@ impl App {
         })
     }
 
-    /// A new evaluation, or an earlier one of the same plan that was cut off.
+    /// Begins an evaluation, or continues an interrupted one of the same plan.
     async fn begun(&self, begin: &Begin, spec: &EvalSpec, watch: Watch<'_>) -> Result<Prepared, Failure> {
         let workspace = session::workspace(spec.workspace.as_deref())?;
         let Begin { tasks, models, repeat, conditions } = begin;
@@ -239,7 +239,7 @@ impl App {
         }
     }
 
-    /// Up to `count` sessions as tasks; tells of those that are left out on the way.
+    /// Returns up to `count` sessions as tasks; reports those that are skipped.
     async fn newest_tasks(
         &self,
         workspace: &Path,
@@ -278,7 +278,7 @@ impl App {
         }
     }
 
-    /// Opens each model once: what is wrong shows before anything is run.
+    /// Opens each model once, so that errors show before anything is run.
     async fn check_models(
         &self,
         models: &[String],
@@ -293,7 +293,7 @@ impl App {
         Ok(())
     }
 
-    /// What an evaluation has cost so far, in US dollars: also in runs that were cut off.
+    /// The cost of an evaluation so far, in US dollars, including interrupted runs.
     fn spent(&self, past: &PastEval) -> Result<f64, Failure> {
         let ended: f64 = past.runs.iter().filter_map(|run| run.cost_usd).sum();
         let config = self.config(&past.plan.workspace, &Settings::default())?;
@@ -305,15 +305,15 @@ impl App {
     }
 }
 
-/// An evaluation that can be run.
+/// An evaluation that is ready to run.
 struct Prepared {
     plan: EvalPlan,
     tasks: Vec<Task>,
-    /// The one that continues; a new one begins if left out.
+    /// The evaluation that continues; `None` if a new one begins.
     earlier: Option<String>,
 }
 
-/// Each model, whatever it was named more than once.
+/// The models without duplicates.
 fn once(models: &[String]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     models.iter().filter(|model| seen.insert(*model)).cloned().collect()

@@ -47,12 +47,12 @@ pub struct EvaluationSpec {
     pub first: Option<NonZeroUsize>,
     /// Whether to test only with calls that a grammar constrains.
     pub only_constrained: bool,
-    /// Whether commands that change things run too, on this machine and as this user.
+    /// Whether commands that change things run, too, on this machine and as this user.
     pub runs_all: bool,
 }
 
 impl App {
-    /// Runs the tasks, and saves the report in the folder of sessions. `done` is told of each task that ended.
+    /// Runs the tasks, and saves the report in the folder of sessions. Calls `done` for each task that ended.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ impl App {
         done: &mut (dyn FnMut(&Task, &Trial) + Send),
     ) -> Result<(Report, PathBuf), Failure> {
         let tasks = chosen(spec)?;
-        // The configuration of a person, not that of the directory where this is called; but with its account.
+        // The user's configuration, not that of the current directory, but with the account of the current directory.
         let here = self.config(&session::workspace(None)?, &Settings::default())?;
         let config = self.config(&std::env::temp_dir(), &Settings::default())?.with_account(here.account());
         let mut report = Report::new(&spec.model, spec.dialect.as_deref(), spec.runs_all);

@@ -1,21 +1,21 @@
-//! [`App::export`]: writes a whole session in a form for people or programs.
+//! [`App::export`]: writes a whole session as Markdown or JSON.
 mod markdown;
 
 use crate::{App, Failure};
 use haft_present::lines;
 pub use markdown::of as markdown;
 
-/// How a session is written.
+/// The format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportFormat {
     /// The conversation as Markdown, without what was undone.
     Markdown,
-    /// The journal, one entry per line, what was undone included.
+    /// The journal, one entry per line, including what was undone.
     Json,
 }
 
 impl App {
-    /// The session `id`, whole.
+    /// Exports the whole session `id`.
     ///
     /// # Errors
     ///

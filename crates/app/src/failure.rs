@@ -1,28 +1,28 @@
-//! [`Failure`]: an error for the user: one sentence, one hint, one exit code.
+//! [`Failure`]: an error for the user, with a message, a hint and an exit code.
 use crate::config::ConfigError;
 use haft_core::ProviderError;
 use haft_engine::{Closed, EngineError, JournalError};
 pub use haft_present::Exit;
 use std::fmt;
 
-/// Ends the program.
+/// An error that ends the program.
 #[derive(Debug)]
 pub struct Failure {
     /// What was tried, on what, and why it failed.
     pub message: String,
     /// What to do next.
     pub hint: Option<String>,
-    /// How the program exits.
+    /// The exit code of the program.
     pub exit: Exit,
 }
 
 impl Failure {
-    /// Wrong usage or configuration: nothing was started.
+    /// An error in the usage or the configuration: nothing was started.
     pub fn usage(message: impl Into<String>) -> Self {
         Self { message: message.into(), hint: None, exit: Exit::Usage }
     }
 
-    /// A failure of something that was tried.
+    /// An error in something that was tried.
     pub fn failed(message: impl Into<String>) -> Self {
         Self { message: message.into(), hint: None, exit: Exit::Failed }
     }
@@ -50,7 +50,7 @@ impl From<ConfigError> for Failure {
 
 impl From<JournalError> for Failure {
     fn from(error: JournalError) -> Self {
-        // Nothing was started where the name is wrong.
+        // With a wrong name, nothing was started.
         let is_wrong_name = matches!(
             error,
             JournalError::Missing(_)

@@ -1,4 +1,4 @@
-//! [`git`]: Git for Haft's own use, in a repository that is not trusted.
+//! [`git`]: runs Git for Haft's own use, in a repository that is not trusted.
 use haft_core::git_settings::{self, FIXED_SETTINGS, options, variables};
 use std::{
     ffi::OsStr,
@@ -6,20 +6,21 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// No hook of the repository and no program that its settings name runs, and nothing of ours that looks like a key is told.
+/// A Git command that runs no hook of the repository and no program that its settings name, and that gets no
+/// environment variable which looks like a key.
 pub(crate) fn git(folder: &Path) -> Command {
     let list = quiet(folder).args(options(FIXED_SETTINGS)).args(LIST).stderr(Stdio::null()).output();
     let list = String::from_utf8(list.map(|list| list.stdout).unwrap_or_default());
     let mut command = quiet(folder);
     match list {
         Ok(list) => command.envs(variables(git_settings::overrides(&git_settings::settings(&list)))),
-        // Settings whose names are not text cannot be overridden: Git fails with such a count.
+        // Settings whose names are not UTF-8 cannot be overridden. With this invalid count, Git fails.
         Err(_) => command.env("GIT_CONFIG_COUNT", "settings that are not UTF-8"),
     };
     command
 }
 
-/// Prints the settings of a repository.
+/// Arguments that print the settings of a repository.
 const LIST: [&str; 4] = ["config", "--list", "--show-scope", "-z"];
 
 fn quiet(folder: &Path) -> Command {
@@ -32,7 +33,7 @@ fn quiet(folder: &Path) -> Command {
     command
 }
 
-/// What Git prints, without the last line end; `None` if it fails.
+/// The output of Git without the last newline; `None` if it fails.
 pub(crate) fn said(folder: &Path, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Option<String> {
     let output = git(folder).args(words).stderr(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim_end().to_owned())

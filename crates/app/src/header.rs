@@ -1,9 +1,9 @@
-//! [`Fields`]: the header of a file that was written for another system: what Haft takes from it, and what it has nothing
-//! like.
+//! [`Fields`]: the header of a file that was written for another system. Tells the fields that Haft uses from those
+//! that it does not support.
 use haft_engine::{BadHeader, with_header};
 use serde_json::{Map, Value};
 
-/// Fields that describe a file and change nothing of what it does.
+/// Fields that only describe a file and do not affect its behavior.
 const DESCRIBING: [&str; 21] = [
     "argument-hint",
     "author",
@@ -28,7 +28,7 @@ const DESCRIBING: [&str; 21] = [
     "when_to_use",
 ];
 
-/// Why Haft does not do what a field asks for.
+/// The reasons why Haft does not support a field.
 const REASONS: [(&str, &str); 6] = [
     ("allowed-tools", "a file grants no permission; rules in your configuration do"),
     ("hooks", "hooks are set up in your configuration"),
@@ -38,7 +38,7 @@ const REASONS: [(&str, &str); 6] = [
     ("shell", "commands in a prompt are not run"),
 ];
 
-/// The fields of a header that are not read yet.
+/// The fields of a header that have not been used yet.
 #[derive(Debug, Default)]
 pub(crate) struct Fields {
     left: Map<String, Value>,
@@ -46,12 +46,12 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    /// The header of `text`, and the text below it. Without a header all of it is below.
+    /// The header of `text`, and the text below it. Without a header, that is the whole text.
     pub(crate) fn of(text: &str) -> Result<(Self, &str), BadHeader> {
         match with_header(text) {
             Ok((left, below)) => Ok((Self { left, notes: Vec::new() }, below)),
             Err(BadHeader::Missing) => Ok((Self::default(), text)),
-            // Other systems take values with a colon in them, which YAML wants in quotes.
+            // Other systems accept values that contain a colon, which YAML wants in quotes.
             Err(bad @ BadHeader::Unreadable(_)) => {
                 let quoted = with_quotes(text);
                 let (left, _) = with_header(&quoted).map_err(|_| bad)?;
@@ -62,7 +62,7 @@ impl Fields {
         }
     }
 
-    /// Takes a text or a number out.
+    /// Takes out a text or a number.
     pub(crate) fn text(&mut self, name: &str) -> Option<String> {
         match self.left.remove(name)? {
             Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
@@ -72,12 +72,12 @@ impl Fields {
         }
     }
 
-    /// Takes any value out.
+    /// Takes out a value of any type.
     pub(crate) fn value(&mut self, name: &str) -> Option<Value> {
         self.left.remove(name)
     }
 
-    /// Takes a list out: one of YAML, or a text with commas.
+    /// Takes out a list: a YAML list, or a text with commas.
     pub(crate) fn list(&mut self, name: &str) -> Option<Vec<String>> {
         match self.left.remove(name)? {
             Value::String(text) => Some(words_of(&text)),
@@ -89,12 +89,12 @@ impl Fields {
         }
     }
 
-    /// Notes that Haft does something other than the file asks for.
+    /// Adds a note that Haft does something other than the file asks for.
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
 
-    /// The notes so far, and one for each remaining field that would change something.
+    /// The notes so far, and a note for each remaining field that would affect the behavior.
     pub(crate) fn notes(self) -> Vec<String> {
         let mut left: Vec<&String> = self.left.keys().collect();
         left.sort();
@@ -106,7 +106,7 @@ impl Fields {
     }
 }
 
-/// `Read, Bash(git log:*), Grep`: a comma between brackets separates nothing.
+/// Splits `Read, Bash(git log:*), Grep` at commas, except those inside brackets.
 fn words_of(text: &str) -> Vec<String> {
     let (mut words, mut depth) = (vec![String::new()], 0_usize);
     for letter in text.chars() {
@@ -125,7 +125,7 @@ fn words_of(text: &str) -> Vec<String> {
     words.iter().map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect()
 }
 
-/// `text` with quotes around each value of its header that is on the line of its name and has none.
+/// `text` with quotes around each unquoted value of its header that is on the same line as its name.
 fn with_quotes(text: &str) -> String {
     let mut lines = text.trim_start_matches('\u{feff}').trim_start().lines();
     let mut quoted = vec![lines.next().unwrap_or_default().to_owned()];

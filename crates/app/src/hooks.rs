@@ -1,4 +1,4 @@
-//! [`of`]: the hooks that the user sets up, `[[hooks]]`, and those of plugins.
+//! [`of`]: the hooks that the user sets up in `[[hooks]]`, and those of plugins.
 use crate::{
     App,
     config::{Config, ConfigError, Environment},
@@ -11,9 +11,9 @@ use haft_engine::Stages;
 use haft_tools::{HookSettings, OwnHooks, PluginHooks, SKILL, WEB_SEARCH, can_confine};
 use std::{path::Path, sync::Arc};
 
-/// The user's hooks. Only the user's own file can define hooks: they start programs and send what happens to addresses.
-/// In `headers` `${NAME}` stands for a variable of the person's environment, `own`; commands are given `environment`.
-/// Hooks of plugins run in views that one of `stages` opens, or not at all.
+/// The hooks of a session. Only the user's own file can define hooks, because they start programs and send events to
+/// addresses. In `headers`, `${NAME}` stands for a variable of the user's environment; commands get `environment`.
+/// Hooks of plugins run in a view that one of `stages` opens, or not at all.
 pub(crate) fn of(
     app: &App,
     config: &Config,
@@ -53,10 +53,10 @@ pub(crate) fn of(
     Ok(Arc::new(hooks.with_plugins(of_plugins, stage, app.places.home.join("sessions"))))
 }
 
-/// Warns of a hook that no call comes to, because no tool has a name such as it names.
+/// Warns of a hook that no call can trigger, because no tool matches the name that it gives.
 fn warn_of_no_tool(app: &App, hook: &HookSettings) {
     let Some(pattern) = &hook.tool else { return };
-    // It may be about tools of MCP servers, which are known when they run.
+    // It may match tools of MCP servers, which are known only when the servers run.
     if pattern.contains('*') || pattern.contains("mcp__") {
         return;
     }
@@ -68,7 +68,7 @@ fn warn_of_no_tool(app: &App, hook: &HookSettings) {
     }
 }
 
-/// The hooks of the plugins that have some.
+/// The hooks of the plugins.
 fn of_plugins(app: &App) -> Vec<PluginHooks> {
     let plugins = installed(&app.places).into_iter().filter(|plugin| !plugin.hooks.is_empty());
     let hooks = plugins.map(|plugin| {

@@ -1,4 +1,4 @@
-//! [`AppHost`]: the application behind a front-end that opens sessions for others.
+//! [`AppHost`]: the application behind a front-end that opens sessions for its clients.
 use crate::{
     App, Assembled, Existing, Exit, Failure, OpenedSession, Places, SessionPlan, SessionSpec,
     agents::AGENT,
@@ -20,7 +20,8 @@ use haft_present::host::{
 use haft_providers::Effort;
 use std::{path::Path, sync::Arc};
 
-/// Opens sessions as the front-end was started, except for what a request asks for. They share their models.
+/// Opens sessions with the options that the front-end was started with, except for what a request sets. The sessions
+/// share their models.
 pub struct AppHost {
     app: App,
     spec: SessionSpec,
@@ -36,12 +37,12 @@ pub struct AppHost {
 /// The most permissive mode that clients of a front-end may choose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ceiling {
-    /// The one in which sessions begin.
+    /// The mode in which sessions begin.
     #[default]
     Beginning,
-    /// This one, as far as the project allows.
+    /// This mode, as far as the project allows it.
     Mode(Mode),
-    /// Whatever the project allows: the person is at the terminal.
+    /// Any mode that the project allows: the user is at the terminal.
     Project,
 }
 
@@ -53,13 +54,13 @@ impl AppHost {
         Self { app: app.clone(), spec, ceiling, is_quiet: false, models, config, usual: None }
     }
 
-    /// If `is_quiet`, conversations report only the notices that a user has to know.
+    /// If `is_quiet`, conversations report only the notices that the user has to know.
     #[must_use]
     pub fn quiet(self, is_quiet: bool) -> Self {
         Self { is_quiet, ..self }
     }
 
-    /// Opens the session that a conversation begins with. Others are opened in the same directory.
+    /// Opens the first session of a front-end. Later ones are opened in the same directory.
     ///
     /// # Errors
     ///
@@ -82,7 +83,7 @@ impl AppHost {
         Ok(Conversation { engine, session, notices, effort })
     }
 
-    /// An old session continues with its own model and profile, if nothing else is asked for.
+    /// Completes a request. An old session continues with its own model and profile, unless the request sets others.
     fn requested(&self, request: OpenRequest) -> Result<SessionSpec, Failure> {
         let effort = request.effort.as_deref().map(effort_of);
         let own = self.spec.clone();
@@ -99,7 +100,7 @@ impl AppHost {
         Ok(SessionSpec { session: Some(Existing::Named(id)), ..spec })
     }
 
-    /// The base URL for `model`, if it was given for its provider: for the model that the front-end was started with.
+    /// The base URL for `model`, if its provider is that of the model that the front-end was started with.
     fn base_url_for(&self, model: &str) -> Option<String> {
         let usual = self.usual.as_ref().map(|(model, _)| model.clone());
         let usual = usual.or_else(|| self.spec.settings.model.clone());
@@ -116,7 +117,7 @@ impl AppHost {
         Ok(opened)
     }
 
-    /// Saves model and effort for new sessions; says where, or why not.
+    /// Saves the model and the effort for later sessions; returns where, or why not.
     fn keep(&self, Conversation { engine, effort, .. }: &Conversation) -> String {
         let (file, model) = (&self.app.places.user_file, &engine.setup().model.spec);
         let kept = edit::set(file, "model", model)
@@ -127,28 +128,28 @@ impl AppHost {
         }
     }
 
-    /// The configuration as it is at the moment, e.g., with a key that was saved meanwhile; as it was at the beginning if it
-    /// cannot be read.
+    /// The current configuration, which may have changed, e.g., by a key that was saved; the configuration of the start
+    /// if it cannot be read.
     fn config_now(&self) -> Config {
         let workspace = self.spec.workspace.as_ref();
         let read = workspace.and_then(|workspace| self.app.config(workspace, &self.spec.settings).ok());
         read.unwrap_or_else(|| self.config.clone())
     }
 
-    /// The model that sessions have by default; empty before the first engine was made.
+    /// The default model of sessions; empty before the first engine was made.
     #[must_use]
     pub fn usual_model(&self) -> &str {
         self.usual.as_ref().map_or("", |(model, _)| model)
     }
 
-    /// The profile that sessions have by default; empty before the first engine was made.
+    /// The default profile of sessions; empty before the first engine was made.
     #[must_use]
     pub fn usual_profile(&self) -> &str {
         self.usual.as_ref().map_or("", |(_, profile)| profile)
     }
 
-    /// The engine that sessions have by default. Errors in the model, the configuration or the options appear here, before a
-    /// client connects.
+    /// The engine that sessions use by default. Errors in the model, the configuration or the options appear here,
+    /// before a client connects.
     ///
     /// # Errors
     ///
@@ -188,7 +189,8 @@ impl AppHost {
             if let Some(stages) = stages {
                 setup.stages = stages(setup.stages.clone());
             }
-            // The session is opened again by what its journal names: the file, not what the file calls itself.
+            // The journal must name the profile's file, not the name inside that file, so that the session can be
+            // opened again.
             if let Some(file) = profile.filter(|profile| profile.ends_with(".toml")) {
                 setup.profile.name = file;
             }
@@ -201,7 +203,7 @@ impl AppHost {
     }
 }
 
-/// Leaves to an engine only what `request` allows: modes, costs, models, and nothing of other sessions.
+/// Limits an engine to what `request` allows: its modes, costs and models, and nothing of other sessions.
 pub(crate) fn narrowing(
     app: &App,
     request: &EngineRequest,
@@ -223,22 +225,22 @@ pub(crate) fn narrowing(
     })
 }
 
-/// Folders of Haft's home with what belongs to sessions of all users, or to the person who runs the server.
+/// Folders of Haft's home that belong to the sessions of all users, or to the operator of the server.
 const GUARDED_FOLDERS: [&str; 9] =
     ["attached", "checks", "evals", "fleet", "hooks", "lsp", "schedule", "sessions", "telegram"];
 
-/// Rules by which tools leave alone what other sessions recorded, and what decides on users and roles. What a session itself
-/// printed is read all the same.
+/// Rules that keep tools away from the records of other sessions, and from the files that decide on users and roles. A
+/// session can still read the outputs that it saved itself.
 fn guards(app: &App) -> Result<Vec<Rule>, Failure> {
     let Places { home, user_file, plugins, .. } = &*app.places;
     let kept = GUARDED_FOLDERS.iter().map(|folder| (home.join(folder), "/**"));
     let kept =
         kept.chain([(user_file.clone(), "")]).flat_map(|kept| [("read", kept.clone()), ("write", kept)]);
-    // Skills, agents and plugins there are read.
+    // Skills, agents and plugins in these folders may be read.
     let beside = user_file.parent().map(Path::to_owned).into_iter().chain([plugins.clone()]);
     let mut rules = Vec::new();
     for (effect, (path, rest)) in kept.chain(beside.map(|folder| ("write", (folder, "/**")))) {
-        // An effect names a path as it is written, and where it leads.
+        // An effect names a path both as it is written and with links followed.
         let path = std::path::absolute(&path)?;
         let real = path.canonicalize().ok().filter(|real| *real != path);
         for path in real.into_iter().chain([path]) {
@@ -259,7 +261,7 @@ impl Ceiling {
     }
 }
 
-/// `None` is the mode in which sessions begin.
+/// `None` stands for the mode in which sessions begin.
 impl From<Option<Mode>> for Ceiling {
     fn from(mode: Option<Mode>) -> Self {
         mode.map_or(Self::Beginning, Self::Mode)
@@ -330,7 +332,7 @@ impl Host for AppHost {
     }
 }
 
-/// What a client of a front-end reads.
+/// The error that a client of a front-end reads.
 impl From<Failure> for Problem {
     fn from(Failure { message, hint, exit }: Failure) -> Self {
         Self { message, suggestion: hint, is_usage: exit == Exit::Usage }

@@ -1,4 +1,4 @@
-//! [`Jobs`]: work that is a session of its own: begun, queued, continued, cancelled, and repeated on a schedule.
+//! [`Jobs`]: begins, queues, continues, cancels and schedules jobs. A job is work that has a session of its own.
 mod queue;
 pub mod schedule;
 mod setup_commands;
@@ -30,26 +30,26 @@ use work_tree::WorkTree;
 /// A request for a job.
 #[derive(Clone, Debug)]
 pub struct JobRequest {
-    /// The agent that does it: `builder`, `debugger`, `reviewer`, `triager` or one of the user's own.
+    /// The agent that does the job: `builder`, `debugger`, `reviewer`, `triager` or one of the user's own.
     pub kind: String,
-    /// What to do.
+    /// The task.
     pub description: String,
     /// The directory of the repository to work on.
     pub origin: PathBuf,
-    /// Whether its work tree and saved outputs are kept after it completes.
+    /// Whether the job's work tree and saved outputs are kept after it completes.
     pub keeps_files: bool,
-    /// The user of a server who asks for it; `None` for the person whose configuration it is.
+    /// The user of a server who asks for the job; `None` for the owner of the configuration.
     pub user: Option<String>,
 }
 
-/// The jobs of a person.
+/// The jobs of a user.
 #[derive(Clone, Debug)]
 pub struct Jobs {
     app: App,
 }
 
 impl App {
-    /// The jobs of this person.
+    /// The jobs of this user.
     #[must_use]
     pub fn jobs(&self) -> Jobs {
         Jobs { app: self.clone() }
@@ -60,24 +60,24 @@ impl App {
 pub struct Job {
     /// The agent that does the job.
     pub agent: Agent,
-    /// What is to be done, and where.
+    /// The task, and where to work.
     pub order: JobSpec,
-    /// Holds the session.
+    /// The engine that has the session open.
     pub engine: Engine,
     /// The session of the job.
     pub session: Session,
-    /// How the model was chosen, and where the job works.
+    /// Notices on how the model was chosen and where the job works.
     pub notices: Vec<String>,
 }
 
 impl Jobs {
-    /// Begins a job: in a work tree of its own, if its agent wants one.
+    /// Begins a job; in a work tree of its own, if its agent wants one.
     ///
     /// # Errors
     ///
     /// If the configuration is invalid, or no work tree can be made. In that case nothing of the job is left.
     pub async fn begin(&self, request: JobRequest, spec: &SessionSpec) -> Result<Job, Failure> {
-        // What is wrong with the model, the configuration or the options shows before anything is made.
+        // Reports errors in the model, the configuration or the options before anything is made.
         let tried = SessionSpec { workspace: Some(request.origin.clone()), agent: None, ..spec.clone() };
         self.app.plan(&tried)?.engine().await?;
         let Prepared { agent, order, folder, note } = self.prepare(request).await?;
@@ -105,8 +105,8 @@ impl Jobs {
         Ok((assembled.engine, session, assembled.notices))
     }
 
-    /// Queues a job as a session without a worker. `id`: the name that it gets; `model`: the one that will be asked, if it
-    /// is known.
+    /// Queues a job as a session without a worker. `id`: the name of the job; `model`: the model that will do it, if
+    /// known.
     ///
     /// # Errors
     ///
@@ -140,7 +140,7 @@ impl Jobs {
         schedule::add(&self.app.home(), &Schedule { kind, description, origin, recurrence, zone, next })
     }
 
-    /// Continues a job that failed, was cancelled, or lost its process.
+    /// Continues a job that failed, was canceled, or lost its process.
     ///
     /// # Errors
     ///
@@ -206,13 +206,14 @@ impl Jobs {
         let agent = self.app.agent(&order.origin, &order.kind)?;
         let assembled = self.app.plan(&spec)?.engine_with(adjust).await?;
         let session = assembled.engine.resume(&id.0, &order.kind)?;
-        // The mark of an earlier cancellation.
+        // Removes the mark of an earlier cancellation.
         fs::remove_file(stop_file(&home, &id)).ok();
         keep_mode(&session, &spec)?;
         Ok(Job { agent, order, engine: assembled.engine, session, notices: assembled.notices })
     }
 
-    /// Cancels a job: one that runs, here or in another process, is told to stop; one without a worker ends at once.
+    /// Cancels a job. A job that runs, here or in another process, is told to stop; a job without a worker ends at
+    /// once.
     ///
     /// # Errors
     ///
@@ -227,7 +228,7 @@ impl Jobs {
             fs::write(stop_file(&home, &id), "")?;
             return Ok(id);
         }
-        // What it left half-done is put in order where it worked.
+        // Finishes or takes back changes that the job left half-done where it worked.
         let folder = Some(worked_in(&home.peek(&id.0)?)).filter(|folder| folder.exists());
         let engine = self.app.bare_engine(folder.as_ref().unwrap_or(&order.origin), NO_MODEL)?;
         let session = engine.resume(&id.0, &order.kind)?;
@@ -243,8 +244,8 @@ impl Jobs {
         Ok(id)
     }
 
-    /// Removes a job that is over, with its journal and its work tree, whatever is in that. Returns its ID, and the branch,
-    /// which stays if it has commits of the job.
+    /// Removes a job that is over, with its journal and its work tree, including uncommitted files in it. Returns the
+    /// job's ID, and its branch, which stays if it has commits of the job.
     ///
     /// # Errors
     ///
@@ -261,8 +262,8 @@ impl Jobs {
         Ok((id, WorkTree::remove_all(&order, &folder)))
     }
 
-    /// Does for a job that is over what a crash of its process prevented: its commits go to its branch, and what was made for
-    /// it is removed as [`Job::close`] does it. Waits for Git.
+    /// Finishes closing a job that is over but whose process crashed: brings its commits to its branch, and removes
+    /// what was made for it, as [`Job::close`] does. Blocks while Git runs.
     pub fn finish_closing(&self, id: &SessionId, standing: &JobSummary) {
         let (home, order) = (self.app.home(), &standing.order);
         let Some(tree) = WorkTree::left(&home.0, order) else { return };
@@ -275,7 +276,7 @@ impl Jobs {
         }
     }
 
-    /// The folder of its own in which a job works or has worked, if it has one and that is there.
+    /// The folder of its own in which a job works or has worked, if it has one and the folder still exists.
     pub fn folder(&self, id: &SessionId) -> Option<PathBuf> {
         let entries = self.app.home().peek(&id.0).ok()?;
         let opened = SessionOpened::of(&entries)?;
@@ -283,11 +284,11 @@ impl Jobs {
         Some(opened.workspace.clone()).filter(|folder| Some(folder) != origin && folder.exists())
     }
 
-    /// The job that `id` names, or whose ID begins so.
+    /// The job with the ID `id`, or the only one whose ID begins with it.
     ///
     /// # Errors
     ///
-    /// If no job has this ID, or several IDs begin so.
+    /// If no job has this ID, or several IDs begin with it.
     pub fn find(&self, id: &str) -> Result<(SessionId, JobSummary), Failure> {
         let home = self.app.home();
         if let Some((name, _)) = schedule::find(&home, id)? {
@@ -302,32 +303,32 @@ impl Jobs {
         Ok((id.clone(), summary.ok_or_else(no_job)?))
     }
 
-    /// In a work tree of its own if the agent wants one.
+    /// Prepares a work tree of its own if the agent wants one.
     async fn prepare(&self, request: JobRequest) -> Result<Prepared, Failure> {
         let app = self.app.clone();
-        // A work tree of a large repository takes its time, and others may wait for this thread.
+        // Making a work tree of a large repository takes time, and other tasks may need this thread.
         let prepared = tokio::task::spawn_blocking(move || Prepared::new(&app, request)).await;
         prepared.map_err(std::io::Error::from)?
     }
 }
 
 impl Job {
-    /// If this file appears, the job is to stop.
+    /// The file that tells the job to stop as soon as it exists.
     #[must_use]
     pub fn stop_file(&self) -> PathBuf {
         stop_file(&self.engine.setup().home, self.session.id())
     }
 
-    /// Works until there is a conclusion; `turns` runs each turn.
+    /// Runs turns by means of `turns` until there is a conclusion.
     ///
     /// # Errors
     ///
-    /// Those of `turns`.
+    /// The errors of `turns`.
     pub async fn run<T: Turns>(&self, turns: &mut T) -> Result<Conclusion, T::Error> {
         run_job(self.engine.setup(), &self.session, &self.agent, &self.order, turns).await
     }
 
-    /// Works until there is a conclusion, and closes the job. No person is asked: what needs an approval is denied.
+    /// Works until there is a conclusion, and closes the job. Calls that need an approval are denied.
     pub async fn work(self) -> Conclusion {
         let Ok(conclusion) = self.run(&mut Unattended(&self.session)).await;
         self.close(&conclusion).await;
@@ -339,7 +340,8 @@ impl Job {
         WorkTree::bring_back(&self.order, &self.engine.setup().workspace);
     }
 
-    /// How the last turn ended. A session that cannot be recorded any more has failed, however its last turn ended.
+    /// How the last turn ended. If the session can no longer be recorded, the result is a failure, however its last
+    /// turn ended.
     #[must_use]
     pub fn last_outcome(&self) -> Option<Outcome> {
         match self.session.journal().failure() {
@@ -364,7 +366,7 @@ impl Job {
     }
 }
 
-/// Turns without a person.
+/// Runs turns unattended: no approvals.
 struct Unattended<'a>(&'a Session);
 
 impl Turns for Unattended<'_> {
@@ -375,7 +377,7 @@ impl Turns for Unattended<'_> {
     }
 }
 
-/// Follows `turn` to its end. No person is asked: what needs an approval is denied.
+/// Follows `turn` to its end. Calls that need an approval are denied.
 pub(crate) async fn unattended_turn(mut turn: Turn) -> TurnReport {
     while let Some(event) = turn.next().await {
         let Event::Recorded(entry) = event else { continue };
@@ -402,7 +404,7 @@ struct Prepared {
     agent: Agent,
     order: JobSpec,
     folder: PathBuf,
-    /// What a person may not expect.
+    /// A notice on something that the user may not expect.
     note: Option<String>,
 }
 
@@ -437,7 +439,8 @@ fn worked_in(entries: &[Arc<Entry>]) -> PathBuf {
     SessionOpened::of(entries).map(|opened| opened.workspace.clone()).unwrap_or_default()
 }
 
-/// Records the mode and the outbox that a person asks for: they hold when the job is resumed without them.
+/// Records the mode and the outbox that the user asks for, so that they apply when the job is resumed without these
+/// options.
 fn keep_mode(session: &Session, spec: &SessionSpec) -> Result<(), Failure> {
     if spec.outbox {
         session.send(Command::OpenOutbox)?;
@@ -449,7 +452,7 @@ fn keep_mode(session: &Session, spec: &SessionSpec) -> Result<(), Failure> {
     }
 }
 
-/// The last mode that a person chose.
+/// The last mode that the user chose.
 fn chosen_mode(entries: &[Arc<Entry>]) -> Option<Mode> {
     entries.iter().rev().find_map(|entry| match entry.fact {
         Fact::ModeSet { mode } => Some(mode),
@@ -457,7 +460,8 @@ fn chosen_mode(entries: &[Arc<Entry>]) -> Option<Mode> {
     })
 }
 
-/// The only job whose ID begins with `id`, if no session or several are named so.
+/// The only job whose ID begins with `id`, after a search of all sessions failed with `error`. Errors other than no or
+/// several matches are returned.
 fn only_job(home: &Home, id: &str, error: JournalError) -> Result<SessionId, Failure> {
     if !matches!(error, JournalError::Missing(_) | JournalError::Ambiguous { .. }) {
         return Err(error.into());

@@ -1,7 +1,7 @@
-//! [`App`]: Haft as a person has set it up: opens sessions, runs jobs, replays and exports, for every front-end.
+//! [`App`]: Haft as the user has set it up. Opens sessions, runs jobs, replays and exports, for every front-end.
 //!
-//! A front-end says what it wants in a [`SessionSpec`]; `App` reads variables, files of the user and of the project,
-//! chooses a model, and makes the engine.
+//! A front-end describes what it wants in a [`SessionSpec`]; `App` reads variables and the files of the user and of the
+//! project, chooses a model, and makes the engine.
 pub mod agents;
 pub mod attempts;
 pub mod blame;
@@ -62,15 +62,15 @@ use haft_engine::Home;
 use std::{fmt, path::Path, sync::Arc};
 use telemetry::ProcessTelemetry;
 
-/// Says what a person should know, such as a file that was left out.
+/// Receives warnings for the user, such as one of a file that was skipped.
 pub type Warn = Arc<dyn Fn(String) + Send + Sync>;
 
-/// The variables and the folders of a person. Reads a configuration and opens sessions; cheap to clone.
+/// The variables and the folders of a user. Reads configurations and opens sessions; cheap to clone.
 #[derive(Clone)]
 pub struct App {
     /// The variables of this process.
     pub environment: Arc<Environment>,
-    /// The folders and files of the person.
+    /// The folders and files of the user.
     pub places: Arc<Places>,
     warn: Warn,
     telemetry: ProcessTelemetry,
@@ -85,7 +85,7 @@ impl fmt::Debug for App {
 }
 
 impl App {
-    /// Finds the person's folders by the XDG rules. Warnings go to the log until [`Self::on_warning`] takes them.
+    /// Finds the user's folders by the XDG rules. Warnings go to the log until [`Self::on_warning`] sets a receiver.
     ///
     /// # Errors
     ///
@@ -106,13 +106,13 @@ impl App {
         Self::new(Environment::of_process())
     }
 
-    /// Hands warnings to `warn`.
+    /// Passes warnings to `warn`.
     #[must_use]
     pub fn on_warning(self, warn: Warn) -> Self {
         Self { warn, ..self }
     }
 
-    /// Tells `loading` how much of an embedded model is loaded, from 0 to 1.
+    /// Calls `loading` with the loaded share of an embedded model, from 0 to 1.
     #[must_use]
     pub fn on_loading(self, loading: fn(f32)) -> Self {
         Self { loading: Some(loading), ..self }
@@ -125,7 +125,7 @@ impl App {
         Self { places: Arc::new(places), ..self }
     }
 
-    /// Warns the person.
+    /// Warns the user.
     pub fn warn(&self, warning: impl Into<String>) {
         (self.warn)(warning.into());
     }
@@ -142,7 +142,7 @@ impl App {
         Home(self.places.home.clone())
     }
 
-    /// The configuration for the folder `workspace`, with `settings` over it.
+    /// The configuration for the folder `workspace`, with `settings` as its options.
     ///
     /// # Errors
     ///
@@ -151,8 +151,8 @@ impl App {
         Config::load(&self.places, &self.environment, workspace, settings)
     }
 
-    /// What is not to be shown of a session that works in `workspace`. If the configuration cannot be read, the keys
-    /// that it names are not known, and those of the environment are.
+    /// The secrets to hide in a session that works in `workspace`. If the configuration cannot be read, these are only
+    /// the keys of the environment, without those that the configuration names.
     #[must_use]
     pub fn secrets(&self, workspace: &Path) -> Secrets {
         let config = self.config(workspace, &Settings::default()).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! [`of`]: the language servers of a session: those that Haft knows, and the user's, `[lsp.NAME]`.
+//! [`of`]: the language servers of a session: those that Haft knows, and those that the user sets up in `[lsp.NAME]`.
 //!
-//! A server is a program that Haft starts: only the user's own file can name one. Each runs as confined as a command, or not at
-//! all.
+//! A server is a program that Haft starts, so only the user's own file can name one. A server runs as confined as a
+//! command, or not at all.
 use crate::{
     App,
     config::{Config, ConfigError, LspFile, LspServerFile},
@@ -13,7 +13,8 @@ use haft_tools::{Settings, language_tools};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
-/// The servers that may start in `workspace`, with the environment of commands; `None` if none may. Starts nothing.
+/// The servers that may start in `workspace`, with the environment of commands; `None` if no server may start. Starts
+/// nothing.
 ///
 /// # Errors
 ///
@@ -43,9 +44,9 @@ pub(crate) fn of(
 /// The names of language servers.
 #[derive(Debug, Default)]
 pub(crate) struct ServerNames {
-    /// They are installed.
+    /// Servers that are installed.
     pub(crate) installed: Vec<String>,
-    /// The user configured them, and their program is missing.
+    /// Servers that the user configured but whose program is missing.
     pub(crate) missing: Vec<String>,
 }
 
@@ -72,9 +73,9 @@ pub(crate) fn installed(
     Ok(Some(ServerNames { installed, missing }))
 }
 
-/// `tools`, and those that ask `servers`. A model is told of one that the profile names; of all of them, if the profile names
-/// no tools and a server is installed for a file of the workspace. A profile that has no other tools than those that it names
-/// has not these, either. `settings` are those of the profile.
+/// Adds the tools that ask `servers` to `tools`. If the profile lists its tools, the model is shown those in the list.
+/// Otherwise, it is shown all of them if a server is installed for a file of the workspace. If the profile has only the
+/// tools that it lists, none are added. `settings` are those of the profile.
 pub(crate) fn with_tools(
     tools: Registry,
     servers: Option<&Arc<LanguageServers>>,
@@ -87,7 +88,7 @@ pub(crate) fn with_tools(
     tools.joined(&if is_told { own } else { own.offering(&settings.offer) })
 }
 
-/// The user's in front: they are tried first.
+/// All servers. The user's come first, so they are tried first.
 fn servers(named: &BTreeMap<String, LspServerFile>) -> Result<Vec<LanguageServer>, ConfigError> {
     let known: Vec<LanguageServer> = BUILT_IN.iter().map(|row| row.server()).collect();
     let own = named.iter().filter(|(_, file)| !file.off).map(|(name, file)| {
@@ -122,7 +123,7 @@ fn server(
             (None, Some(known)) => known.files.clone(),
             (None, None) => return Err(lacks("files")),
         },
-        // Arguments go with the program that they are for.
+        // Default arguments apply only to the program that they are for.
         arguments: match (&command, arguments) {
             (_, Some(arguments)) => arguments,
             (Some(_), None) => Vec::new(),
@@ -147,7 +148,7 @@ fn server(
     })
 }
 
-/// `over` in place of what `options` say, table by table.
+/// `options` with the values of `over` in their place, in nested tables as well.
 fn merged(options: Value, over: Value) -> Value {
     match (options, over) {
         (Value::Object(mut options), Value::Object(over)) => {

@@ -16,7 +16,7 @@ use std::{
     sync::Arc,
 };
 
-/// What a server offers, and the engines behind it.
+/// The offered agents and tools, and the engines behind them.
 pub struct McpOffers {
     offers: Vec<Arc<dyn Offer>>,
     engines: Vec<Engine>,
@@ -28,7 +28,7 @@ impl App {
     ///
     /// # Errors
     ///
-    /// If the configuration is invalid, a tool does not exist, or a tool and an agent have one name.
+    /// If the configuration is invalid, a tool does not exist, or a tool and an agent have the same name.
     pub async fn mcp_offers(
         &self,
         spec: &SessionSpec,
@@ -54,13 +54,13 @@ impl App {
 }
 
 impl McpOffers {
-    /// The server that offers them.
+    /// The MCP server that offers them.
     #[must_use]
     pub fn server(&self) -> HaftServer {
         HaftServer::new(self.offers.clone())
     }
 
-    /// Stops what clients that have left began, and closes all sessions.
+    /// Stops the work of clients that have left, and closes all sessions.
     pub async fn shut_down(&self) {
         self.working.shut_down().await;
         for engine in &self.engines {
@@ -69,7 +69,7 @@ impl McpOffers {
     }
 }
 
-/// A client could not tell them apart.
+/// Fails if two offers have the same name: a client could not tell them apart.
 fn refuse_doubles(offers: &[Arc<dyn Offer>]) -> Result<(), Failure> {
     let mut names = HashSet::new();
     match offers.iter().map(|offer| offer.tool().name).find(|name| !names.insert(name.clone())) {
@@ -100,7 +100,7 @@ fn agents(app: &App, spec: &SessionSpec, engine: &Engine, working: &Working) -> 
     engine.setup().agents.iter().map(offer).collect()
 }
 
-/// Jobs as `haft build` and the like begin them.
+/// Begins jobs in the way of `haft build` and similar commands.
 fn begin(app: &App, spec: &SessionSpec, kind: &str, origin: &Path, working: &Working) -> Begin {
     let (app, spec, working) = (app.clone(), spec.clone(), working.clone());
     let (kind, origin) = (kind.to_owned(), origin.to_owned());
@@ -126,7 +126,7 @@ fn begin(app: &App, spec: &SessionSpec, kind: &str, origin: &Path, working: &Wor
 struct Working(Arc<Mutex<HashMap<SessionId, Engine>>>);
 
 impl Working {
-    /// A job that a client follows.
+    /// Registers a job that a client follows.
     fn begun(&self, job: Job) -> Begun {
         let (session, engine, stop) = (job.session.clone(), job.engine.clone(), job.stop_file());
         let (agent, order, working, id) =
@@ -142,7 +142,7 @@ impl Working {
         Begun { session, agent, order, engine, stop, end }
     }
 
-    /// Stops those whose clients have left.
+    /// Stops the jobs whose clients have left.
     async fn shut_down(&self) {
         let left: Vec<Engine> = self.0.lock().drain().map(|(_, engine)| engine).collect();
         for engine in left {
@@ -156,7 +156,7 @@ fn open(engine: &Engine, agent: String) -> Open {
     Arc::new(move || engine.create(&agent))
 }
 
-/// An engine whose model makes the calls that clients make.
+/// An engine whose model makes the calls that a client asks for.
 fn for_calls(app: &App, spec: &SessionSpec) -> Result<Engine, Failure> {
     let model = Model::plain(direct::MODEL, Arc::new(Direct));
     Ok(Engine::new(app.plan(spec)?.setup(model)?.for_one_call()))

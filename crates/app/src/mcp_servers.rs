@@ -1,7 +1,7 @@
-//! [`source`]: the MCP servers that the user sets up, `[mcp.NAME]`, as a source of tools.
+//! [`source`]: the MCP servers that the user sets up in `[mcp.NAME]`, as a source of tools.
 //!
-//! A server is a program that Haft starts, or an address that receives what an agent does: only the user's own file can
-//! name them.
+//! A server is a program that Haft starts, or an address that receives data of the agent. So only the user's own file
+//! can name servers.
 pub mod entries;
 pub mod project;
 
@@ -21,7 +21,7 @@ const START_TIMEOUT: u64 = 60;
 /// Seconds.
 const CALL_TIMEOUT: u64 = 300;
 
-/// A server that the configuration does not name, with the timeouts that it would have there.
+/// A server that the configuration does not name, with the default timeouts of the configuration.
 #[must_use]
 pub fn unnamed(name: String, transport: Transport) -> McpServer {
     let (start_timeout, call_timeout) =
@@ -38,7 +38,7 @@ const WINDOW: u64 = 128_000;
 pub(crate) fn of(app: &App, config: &Config, more: &[McpServer]) -> Result<Vec<McpServer>, ConfigError> {
     let mut servers = servers(app, config)?;
     servers.extend(of_plugins(app, config));
-    // Rules may be about one that is left out here.
+    // Includes servers that the project leaves out: rules may be about them.
     let mut taken: Vec<String> = config.user.mcp.keys().cloned().collect();
     taken.extend(servers.iter().map(|server| server.name.clone()));
     for server in more {
@@ -55,7 +55,7 @@ pub(crate) fn of(app: &App, config: &Config, more: &[McpServer]) -> Result<Vec<M
     Ok(servers)
 }
 
-/// `name`, with a number if one of `taken` is the same in the names of tools.
+/// `name`; with a number if the names of its tools would equal those of a server in `taken`.
 fn free_name(name: &str, taken: &[String]) -> String {
     let in_tools = |name: &str| name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_");
     let is_free = |name: &String| taken.iter().all(|known| in_tools(known) != in_tools(name));
@@ -99,7 +99,7 @@ pub(crate) fn source(
     Some(Arc::new(mcp(servers, workspace, environment, budget, app.warnings())))
 }
 
-/// Starts each server that may be used.
+/// Starts each server that may be used, and reports how that went.
 ///
 /// # Errors
 ///
@@ -134,8 +134,8 @@ fn mcp(
     Mcp::new(McpSettings { servers, workspace, environment, budget, on_note })
 }
 
-/// The person's, but for those that the project leaves out, and those that need a variable which is not set: of these it
-/// warns.
+/// The user's servers, without those that the project excludes and those that need a variable which is not set. Warns
+/// of the latter.
 fn servers(app: &App, config: &Config) -> Result<Vec<McpServer>, ConfigError> {
     let servers = config.user.mcp.iter().filter(|(name, _)| is_allowed(config, name));
     let usable = servers.filter(|(name, file)| match unset(file, &app.environment) {
@@ -159,7 +159,7 @@ fn needs(key: &str, variable: &str) -> String {
     format!("`{key}` needs the environment variable {variable}, which is not set")
 }
 
-/// Whether the project does not leave it out.
+/// Whether the project does not exclude the server.
 fn is_allowed(config: &Config, name: &String) -> bool {
     config.project.mcp.as_ref().is_none_or(|names| names.contains(name))
 }
@@ -205,7 +205,7 @@ fn server(app: &App, name: &str, file: &McpFile) -> Result<McpServer, ConfigErro
     })
 }
 
-/// Which folders the server is told of. The error says what is wrong with `roots`.
+/// The folders that are reported to the server. The error says what is wrong with `roots`.
 fn roots(app: &App, file: &McpFile) -> Result<ServerRoots, String> {
     let folders = match &file.roots {
         None => return Ok(ServerRoots::Automatic),
@@ -223,11 +223,11 @@ fn roots(app: &App, file: &McpFile) -> Result<ServerRoots, String> {
     absolute.collect::<Result<_, _>>().map(ServerRoots::Folders)
 }
 
-/// Hides from now on what the value of a variable or a header lets in with, wherever that is written: a header has the
-/// scheme before it, as in `Bearer KEY`.
+/// Hides the secret in the value of a variable or a header from now on, wherever it is written. In a header, the secret
+/// follows the scheme, as in `Bearer KEY`.
 pub(crate) fn register_secret(name: &str, value: &str) {
     if name.to_ascii_lowercase().ends_with("authorization") {
-        // A word such as `development` is in many texts that are not secrets.
+        // A word such as `development` also occurs in many texts that are not secret.
         let key = value.rsplit(' ').next().unwrap_or(value);
         let is_word = key.len() < 16 && key.bytes().all(|byte| byte.is_ascii_alphabetic());
         if !is_word {
@@ -238,8 +238,8 @@ pub(crate) fn register_secret(name: &str, value: &str) {
     }
 }
 
-/// Replaces each `${NAME}` by the variable; the error is the name of a variable that is not set. `${NAME:-TEXT}` stands
-/// for the text where the variable is not set or empty.
+/// Replaces each `${NAME}` by the variable; the error is the name of a variable that is not set. `${NAME:-TEXT}` is
+/// replaced by TEXT if the variable is not set or empty.
 pub fn fill_in(text: &str, environment: &Environment) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = text;
@@ -247,7 +247,7 @@ pub fn fill_in(text: &str, environment: &Environment) -> Result<String, String> 
         let Some((name, after)) = after.split_once('}') else { break };
         filled += before;
         filled += match name.split_once(":-") {
-            // Which of two braces ends it is not known.
+            // With a nested `${`, it is unclear which of the two braces ends it.
             Some((_, text)) if text.contains("${") => return Err(name.to_owned()),
             Some((name, text)) => environment.get(name).filter(|value| !value.is_empty()).unwrap_or(text),
             None => environment.get(name).ok_or_else(|| name.to_owned())?,
@@ -257,7 +257,7 @@ pub fn fill_in(text: &str, environment: &Environment) -> Result<String, String> 
     Ok(filled + rest)
 }
 
-/// The variables that [`fill_in`] looks up in `text`; editors write `${env:NAME}` for `${NAME}`.
+/// The variables that [`fill_in`] looks up in `text`. In files of editors, `${env:NAME}` means `${NAME}`.
 pub(crate) fn variables_in(text: &str) -> impl Iterator<Item = &str> {
     let names = text.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
     names
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn a_server_of_an_editor_shares_no_name_with_another() {
         let user = toml::from_str("[mcp.fake]\nurl = \"u\"\n[mcp.own]\nurl = \"u\"").unwrap();
-        // Left out by the project, and its name is no other's.
+        // Excluded by the project; no other server gets its name.
         let config = Config::of(user, toml::from_str("mcp = [\"fake\"]").unwrap());
         let more = ["fake", "a b", "a.b", "own"].map(|name| {
             let url = Transport::Url { url: "http://127.0.0.1:1".to_owned(), headers: Vec::new() };

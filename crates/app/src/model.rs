@@ -31,20 +31,20 @@ pub(crate) use fallbacks::{try_fallbacks, try_one, with_own_fallbacks};
 pub use offer::{Offer, files, offers, servers};
 pub use shared::SharedModels;
 
-/// A model, and what there is to say about it.
+/// A model, and the notices about it.
 pub struct Chosen {
-    /// Ready to be asked.
+    /// The model, ready for requests.
     pub model: Model,
-    /// How it was chosen if no setting names it, and what of the settings does not reach it. For standard error.
+    /// Notices for standard error: how the model was chosen if no setting names it, and which settings do not reach it.
     pub notices: Vec<String>,
 }
 
-/// How a model's calls are to be written.
+/// The format in which a model writes its calls.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ToolCallFormat<'a> {
-    /// A dialect's name, `auto`, or nothing where the server has words for calls.
+    /// A dialect's name, or `auto`; `None` if the server has native calls.
     pub dialect: Option<&'a str>,
-    /// The model calls natively, and in the dialect only where it does not.
+    /// The dialect is used only where the model does not call natively.
     pub is_fallback: bool,
     /// Calls are not constrained by a grammar.
     pub is_free: bool,
@@ -71,7 +71,7 @@ pub async fn choose(
     Ok(Chosen { model, ..chosen })
 }
 
-/// Does what [`choose`] does, without asking a server for the window of the model.
+/// Like [`choose`], but does not ask a server for the window of the model.
 pub(crate) async fn chosen(
     app: &App,
     config: &Config,
@@ -93,7 +93,7 @@ pub(crate) async fn chosen(
     Ok(Chosen { model, notices })
 }
 
-/// What a person is told who wants an effort of a model that takes none.
+/// The notice if the user sets an effort for a model that takes none.
 fn without_effort(config: &Config, spec: &str) -> Option<String> {
     let effort = config.effective().effort?.name();
     (!has_effort(spec)).then(|| format!("`{spec}` does not support reasoning effort; ignoring `{effort}`"))
@@ -106,8 +106,8 @@ pub fn has_effort(spec: &str) -> bool {
     known.is_some_and(|(vendor, name)| takes_effort(vendor, name))
 }
 
-/// Whether the person has chosen a model: a setting names one, or they gave Haft a key. A key in the environment may be
-/// there for another program.
+/// Whether the user has chosen a model: a setting names one, or the user gave Haft a key. A key in the environment does
+/// not count: it may be for another program.
 pub fn is_chosen(app: &App, config: &Config) -> bool {
     let is_given = |vendor: &Vendor| {
         let source = config.key(&app.environment, vendor).map(|(_, source)| source);
@@ -116,7 +116,7 @@ pub fn is_chosen(app: &App, config: &Config) -> bool {
     config.effective().model.is_some() || vendors().iter().any(is_given)
 }
 
-/// A vendor's name alone becomes its default model, or the best one that its server has; a word says which.
+/// Completes the name of a vendor alone to its default model, or to the best model of its server; a notice says which.
 pub async fn whole(
     app: &App,
     config: &Config,
@@ -130,7 +130,7 @@ pub async fn whole(
     Ok((spec, Some(notice)))
 }
 
-/// The first vendor that there is a key for, and where the key comes from.
+/// The first vendor for which there is a key, and where the key comes from.
 fn of_a_key(app: &App, config: &Config) -> Option<(String, String)> {
     vendors().iter().find_map(|vendor| {
         let (variable, model) = (vendor.key_variable?, vendor.default_model?);
@@ -143,7 +143,7 @@ fn of_a_key(app: &App, config: &Config) -> Option<(String, String)> {
     })
 }
 
-/// A server on this machine is asked how much its model takes in, unless the person's file says so.
+/// Asks a server on this machine for the window of its model, unless the user's file sets it.
 async fn measured(
     app: &App,
     config: &Config,
@@ -159,7 +159,7 @@ async fn measured(
     Model { window: served_window(vendor, &connection, &model.name, loading).await, ..model }
 }
 
-/// What the server of the vendor `name` offers, each as `--model` takes it.
+/// The models that the server of the vendor `name` offers, each in the form for `--model`.
 pub async fn models_of(app: &App, config: &Config, name: &str) -> Result<Vec<String>, Failure> {
     let vendor = vendor_named(name)?;
     let connection = connection(app, config, vendor, None);
@@ -176,7 +176,7 @@ pub async fn can_list(app: &App, config: &Config, vendor: &Vendor) -> bool {
     }
 }
 
-/// Makes no connection yet, but checks all that can be checked here.
+/// Opens the provider of a model. Makes no connection, but checks everything that can be checked without one.
 pub fn open(
     app: &App,
     config: &Config,
@@ -265,7 +265,7 @@ pub(crate) fn vendor_of(kind: &str) -> Option<&'static Vendor> {
     vendor(with_account(kind).0)
 }
 
-/// What the person's file says of a model, otherwise what the table does. An account changes neither.
+/// The user's card of a model, otherwise that of the built-in table. An account changes neither.
 pub fn card_of(config: &Config, spec: &str) -> Card {
     let (kind, name) = spec.split_once('/').unwrap_or((spec, ""));
     let (kind, _) = with_account(kind);
@@ -283,7 +283,7 @@ pub fn card_of(config: &Config, spec: &str) -> Card {
     Card { window: window.or(table.window), price: price.or(table.price), documents }
 }
 
-/// What the person's file says of a model, otherwise of the same one without an account.
+/// The entry of the user's file for a model, otherwise its entry for the same model without an account.
 fn table_of<'a>(config: &'a Config, spec: &str) -> Option<&'a ModelFile> {
     let of_provider = || {
         let (kind, name) = spec.split_once('/')?;
@@ -292,7 +292,7 @@ fn table_of<'a>(config: &'a Config, spec: &str) -> Option<&'a ModelFile> {
     config.user.models.get(spec).or_else(of_provider)
 }
 
-/// The price with that of the cache that the person chose.
+/// The price, with the price of cache writes for the cache lifetime that the user chose.
 fn cached(price: Price, config: &Config, vendor: &str) -> Price {
     let ttl = config.user.vendors.get(vendor).and_then(|file| file.cache_ttl).unwrap_or_default();
     match (ttl, price.cache_write) {
@@ -301,7 +301,7 @@ fn cached(price: Price, config: &Config, vendor: &str) -> Price {
     }
 }
 
-/// In the dialect that is asked for, if one is.
+/// Wraps `provider` in the dialect of `speech`, if there is one.
 fn speaking(
     app: &App,
     spec: &str,
@@ -318,7 +318,7 @@ fn speaking(
     Ok(if speech.dialect == Some("auto") { spoken } else { noticing(app, spec, spoken) })
 }
 
-/// Warns of calls in text that `provider` leaves there.
+/// Wraps `provider` so that a call which it leaves in the text causes a warning.
 fn noticing(app: &App, spec: &str, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
     let (warn, spec) = (app.warnings(), spec.to_owned());
     Arc::new(UnreadCalls::new(provider, move |format| {
@@ -330,7 +330,7 @@ fn noticing(app: &App, spec: &str, provider: Arc<dyn Provider>) -> Arc<dyn Provi
 }
 
 impl App {
-    /// Returns the names of the formats of calls in text that [`App::reply_parser`] knows, in the order of the alphabet.
+    /// Returns the names of the formats of calls in text that [`App::reply_parser`] knows, in alphabetical order.
     #[must_use]
     pub fn call_formats() -> Vec<&'static str> {
         let mut names: Vec<_> = DIALECTS.iter().map(|dialect| dialect.name).collect();
@@ -349,8 +349,8 @@ pub(crate) fn call_format(name: &str) -> Result<&'static Dialect, Failure> {
     })
 }
 
-/// Starts a command anew for each reply, outside of the workspace, since no journal records what it does. Keys stay
-/// here.
+/// A provider that starts a command for each reply. The command runs outside of the workspace, since no journal records
+/// what it does, and gets no keys.
 fn command(
     app: &App,
     config: &Config,
@@ -425,7 +425,7 @@ fn remote(
     Ok(Arc::new(Retry::new(connect(&vendor, connection))))
 }
 
-/// Checks that a cloud has an address and a sign-in. An account signs in with a key of its own, or not at all.
+/// Checks that a cloud has an address and a sign-in. An account needs a key of its own.
 fn may_ask(config: &Config, vendor: &Vendor, connection: &Connection) -> Result<(), Failure> {
     let failure = |missing: Missing| Failure::usage(missing.message).hint(missing.hint);
     vendor.address(connection.base_url.as_deref(), &connection.variables).map_err(failure)?;
@@ -459,7 +459,7 @@ fn no_vendor(kind: &str) -> Failure {
         .hint(format!("{near}there are {}", names.join(", ")))
 }
 
-/// How `vendor` is reached, by what an option, the environment and the configuration say.
+/// How `vendor` is reached, according to an option, the environment and the configuration.
 pub fn connection(app: &App, config: &Config, vendor: &Vendor, flag: Option<&str>) -> Connection {
     let file = config.user.vendors.get(vendor.name).cloned().unwrap_or_default();
     let key = config.key(&app.environment, vendor).map(|(key, _)| Key::new(key));
@@ -472,7 +472,7 @@ pub fn connection(app: &App, config: &Config, vendor: &Vendor, flag: Option<&str
     Connection { base_url, key, account, variables, timeouts, effort, cache_ttl, ..Connection::default() }
 }
 
-/// What a cloud is signed in to with; nothing for any other vendor.
+/// The variables for signing in to a cloud; none for any other vendor.
 fn variables(app: &App, vendor: &Vendor, file: &VendorFile) -> Variables {
     let all = || Variables::new(app.environment.variables.clone());
     match vendor.sign_in {
@@ -487,8 +487,8 @@ fn variables(app: &App, vendor: &Vendor, file: &VendorFile) -> Variables {
     }
 }
 
-/// In whose name a cloud is asked where no key is given, in a few words; `None` for other vendors, for a cloud whose
-/// address is not known, and where an account is in force.
+/// Describes in a few words the identity with which a cloud is asked if there is no key. `None` for other vendors, for
+/// a cloud whose address is not known, and while an account is in use.
 pub fn signed_in(app: &App, config: &Config, vendor: &Vendor) -> Option<Result<String, Missing>> {
     let connection = connection(app, config, vendor, None);
     let has_address = vendor.address(connection.base_url.as_deref(), &connection.variables).is_ok();

@@ -1,4 +1,5 @@
-//! [`read`]: reads notes for agents: the `AGENTS.md` of the user, of the repository and of the workspace.
+//! [`read`]: reads the instructions for agents: the files `AGENTS.md` of the user, of the repository and of the
+//! workspace.
 use crate::{
     config::Places,
     untrusted_file::{self, Warn},
@@ -9,7 +10,7 @@ use std::path::Path;
 /// Names of the file; the first one that exists in a folder is read.
 const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
-/// The person's own, then those from the repository's root down to `workspace`.
+/// The user's own file, then those from the repository's root down to `workspace`.
 pub(crate) fn read(places: &Places, workspace: &Path, warn: Warn<'_>) -> Vec<Note> {
     let own = places.user_file.with_file_name(NAMES[0]);
     let own =
@@ -25,7 +26,7 @@ pub(crate) fn read(places: &Places, workspace: &Path, warn: Warn<'_>) -> Vec<Not
     own.into_iter().chain(notes).collect()
 }
 
-/// The root of the repository that holds `workspace`, or `workspace` itself.
+/// The root of the repository around `workspace`, or `workspace` itself.
 fn root(workspace: &Path) -> &Path {
     workspace.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(workspace)
 }

@@ -1,4 +1,4 @@
-//! [`App::settings_of_others`]: what of the settings of other systems holds in Haft, and how to allow the rest.
+//! [`App::settings_of_others`]: which settings of other systems apply in Haft, and how to allow the rest.
 use crate::{
     App,
     config::{
@@ -15,16 +15,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Settings of Claude Code that Haft does not translate, and where it has them.
+/// Settings of Claude Code that Haft does not translate, and where Haft has the same setting.
 const SETTINGS: [(&str, &str); 2] = [("mcpServers", "`[mcp.NAME]`"), ("env", "the environment")];
 
-/// Modes of Claude Code, and those of Haft.
+/// Modes of Claude Code, and the corresponding modes of Haft.
 const MODES: [(&str, &str); 4] =
     [("default", "ask"), ("plan", "plan"), ("acceptEdits", "accept-edits"), ("bypassPermissions", "full")];
 
 impl App {
-    /// Lines for people: settings of Claude Code, the user's and the project's, and MCP servers of the project's `.mcp.json`:
-    /// what of them holds in Haft, and what to write into the user's own configuration for the rest.
+    /// Describes, in lines for users, the settings of Claude Code (the user's and the project's) and the MCP servers of
+    /// the project's `.mcp.json`: which of them apply in Haft, and what to write to the user's own configuration for
+    /// the rest.
     #[must_use]
     pub fn settings_of_others(&self, workspace: &Path) -> Vec<String> {
         let config = self.config(workspace, &crate::config::Settings::default()).unwrap_or_default();
@@ -61,7 +62,7 @@ impl App {
         lines
     }
 
-    /// What holds, what only the user can allow, and what Haft has no rule for.
+    /// Lines on the rules that apply, those that only the user can allow, and those that Haft cannot express.
     fn rules_in(&self, claude: &ClaudeRules) -> Vec<String> {
         let (shown, user) = (claude.file.display(), self.places.user_file.display());
         let Rules { deny, ask, allow, .. } = &claude.rules;
@@ -101,7 +102,7 @@ impl App {
             .collect()
     }
 
-    /// A file that cannot be read says nothing, and is named.
+    /// Reads a file. If it cannot be read, warns of it, and returns `None`.
     fn json(&self, file: &Path, within: Option<&Path>) -> Option<Value> {
         let text = untrusted_file::text(file, within, &*self.warn)?;
         let read = serde_json::from_str(&text);
@@ -109,7 +110,7 @@ impl App {
     }
 }
 
-/// The table of a server. Variables are named, their values come from the user's environment.
+/// The table of a server. Variables stay names: their values come from the user's environment.
 fn server_table(name: &str, server: &Value) -> toml::Table {
     let text = |key: &str| server[key].as_str().map(toml::Value::from);
     let variables = |key: &str| {

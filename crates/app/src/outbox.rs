@@ -1,4 +1,5 @@
-//! [`App::outbox`]: what sessions have queued since it cannot be taken back; sends and drops it.
+//! [`App::outbox`]: the calls that sessions have queued because their effects cannot be taken back. Also sends and
+//! drops them.
 use crate::{App, Existing, Failure, SessionSpec, agents::AGENT, session};
 use futures::StreamExt;
 use haft_core::{Command, Entry, ItemState, OutboxItem, SessionId, SessionOpened, SessionSetup, outbox};
@@ -13,12 +14,12 @@ use std::{
     },
 };
 
-/// A session that is opened to send and drop items of its outbox. [`Self::close`] ends it.
+/// A session that is open for sending and dropping items of its outbox. [`Self::close`] ends it.
 #[expect(missing_debug_implementations, reason = "an engine shows nothing of itself")]
 pub struct OpenedOutbox {
     session: Session,
     engine: Engine,
-    /// Whether the command that was given last is carried out, and does not wait for a turn of another process.
+    /// Whether the last command is being carried out, rather than waiting for a turn of another process.
     has_begun: AtomicBool,
 }
 
@@ -45,7 +46,7 @@ impl App {
         all_items(&self.home(), sessions, |_| true)
     }
 
-    /// Returns the item with this ID, whatever session it is of.
+    /// Returns the item with this ID, of any session.
     ///
     /// # Errors
     ///
@@ -62,7 +63,7 @@ impl App {
         })
     }
 
-    /// Opens the session `id`, with its agent, with the profile and the folder that it began with, and without a model.
+    /// Opens the session `id` without a model, with its agent, and with the profile and the folder that it began with.
     ///
     /// # Errors
     ///
@@ -82,17 +83,17 @@ impl App {
 }
 
 impl OpenedOutbox {
-    /// Makes the call of the item, and returns the item as it is then. `again`: also where what an earlier attempt did is
-    /// unknown.
+    /// Makes the call of the item, and returns the item in its state afterwards. `again`: sends it even if the result
+    /// of an earlier attempt is unknown.
     ///
     /// # Errors
     ///
-    /// If the item may not be sent, with a sentence that says why.
+    /// If the item may not be sent; the message says why.
     pub async fn send(&self, item: &str, again: bool) -> Result<OutboxItem, Failure> {
         self.carry_out(item, Command::SendItem { item: item.to_owned(), again, by: None }).await
     }
 
-    /// Drops the item, and returns it as it is then.
+    /// Drops the item, and returns it in its state afterwards.
     ///
     /// # Errors
     ///
@@ -101,13 +102,13 @@ impl OpenedOutbox {
         self.carry_out(item, Command::DropItem { item: item.to_owned(), by: None }).await
     }
 
-    /// Whether another process has the session open: what is sent there waits for the end of a turn.
+    /// Whether another process has the session open. Sending then waits for the end of its turn.
     pub fn is_joined(&self) -> bool {
         self.session.is_joined()
     }
 
-    /// Stops what is being sent. Returns `false` if that has not begun, since another process is in a turn of the
-    /// session: that turn continues, and [`Self::close`] withdraws the command.
+    /// Interrupts the sending. Returns `false` if it has not begun because another process is in a turn of the session.
+    /// That turn continues, and [`Self::close`] withdraws the command.
     pub fn interrupt(&self) -> bool {
         let has_begun = self.has_begun.load(Relaxed);
         if has_begun {
@@ -130,11 +131,12 @@ impl OpenedOutbox {
     }
 }
 
-/// Gives `session` a command that sends or drops `item`, waits for its end, and returns the item as it is then.
+/// Gives `session` a command that sends or drops `item`, waits until it is done, and returns the item in its state
+/// afterwards.
 ///
 /// # Errors
 ///
-/// If the session refuses the command, with a sentence that says why.
+/// If the session refuses the command; the message says why.
 pub async fn carry_out(session: &Session, item: &str, command: Command) -> Result<OutboxItem, String> {
     end_of(session.start(command), item).await
 }
@@ -148,7 +150,7 @@ async fn end_of(mut turn: Turn, item: &str) -> Result<OutboxItem, String> {
     now.ok_or_else(|| format!("the item `{item}` is gone from its session"))
 }
 
-/// The items of those of these sessions whose entries are wanted.
+/// The items of these sessions, if `is_wanted` holds for the session's entries.
 fn all_items(
     home: &Home,
     sessions: impl IntoIterator<Item = SessionId>,
@@ -175,13 +177,13 @@ fn items(home: &Home, id: &SessionId, entries: &[Arc<Entry>]) -> Vec<OutboxItem>
     items
 }
 
-/// Most sessions have none, and need not be read line by line.
+/// Whether the journal may contain items. Most sessions have none, and need not be read line by line.
 fn may_have_items(home: &Home, id: &SessionId) -> bool {
     let journal = fs::read(home.folder(id).join("journal.jsonl")).unwrap_or_default();
     memchr::memmem::find(&journal, br#""type":"queued""#).is_some()
 }
 
-/// A job that was started in `workspace` works in a folder of its own.
+/// Whether the session works in `workspace`, or is a job that was started there and works in a folder of its own.
 fn works_in(entries: &[Arc<Entry>], workspace: &Path) -> bool {
     let Some(opened) = SessionOpened::of(entries) else { return false };
     let origin: Option<&PathBuf> = opened.order.as_ref().map(|order| &order.origin);

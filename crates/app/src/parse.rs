@@ -1,14 +1,14 @@
-//! [`App::reply_parser`]: the calls in a model's text.
+//! [`App::reply_parser`]: finds the calls in a model's text.
 use crate::{App, Failure, config::Settings, model::call_format, session};
 use haft_core::ToolSpec;
 use haft_dialects::{Call, Dialect, Said, Setting, ToolSchema, dialect, guess, read};
 use serde_json::{Value, json};
 use std::{fmt, fs, path::Path, sync::Arc};
 
-/// How a reply is read.
+/// Parses replies of a model.
 #[derive(Clone)]
 pub struct ReplyParser {
-    /// `None` if it is guessed from the text.
+    /// The dialect; `None` to detect it from the text.
     dialect: Option<&'static Dialect>,
     tools: Arc<[ToolSchema]>,
 }
@@ -23,7 +23,7 @@ impl fmt::Debug for ReplyParser {
 
 impl App {
     /// Makes a parser for the tool-call format `name`, or `auto`, and for the tools in a file as `haft tools schema`
-    /// prints them; without a file for those of Haft.
+    /// prints them; without a file, for Haft's own tools.
     ///
     /// # Errors
     ///
@@ -57,11 +57,11 @@ impl App {
 }
 
 impl ReplyParser {
-    /// Reads `text`: `{"content","reasoning","tool_calls","problems","dialect"}`.
+    /// Parses `text` to `{"content","reasoning","tool_calls","problems","dialect"}`.
     pub fn parse(&self, text: &str) -> Value {
         let setting = Setting { tools: self.tools.clone(), beginnings: false, ..Setting::default() };
         let spoken = self.dialect.or_else(|| guess(&setting, text));
-        // Without calls only thoughts are told apart, and nearly all write those as Hermes does.
+        // Without calls, only thoughts are separated, and nearly all models write those as Hermes does.
         let setting = Setting { find_calls: spoken.is_some(), ..setting };
         let said = spoken.or_else(|| dialect("hermes")).map(|dialect| read(dialect, &setting, [text]));
         account(spoken, said.unwrap_or_default())

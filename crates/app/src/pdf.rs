@@ -1,4 +1,4 @@
-//! [`part_of`]: a PDF that goes along with a prompt, as it is or as text.
+//! [`part_of`]: makes a part of a prompt from a PDF: the document itself, or its text.
 use crate::Failure;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use haft_core::{Command, Document, Part};
@@ -6,14 +6,14 @@ pub use haft_tools::serve_pdf;
 use haft_tools::{MAX_PDF_BYTES, PdfText, pdf_text};
 use std::{fs::File, io::Read, path::Path};
 
-/// Whether `file` is called a PDF.
+/// Whether `file` has the name of a PDF.
 #[must_use]
 pub fn is_pdf(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pdf"))
 }
 
-/// Bytes and pages of a document that goes to a model as it is. Beyond them it goes as text: vendors refuse a request that is
-/// too large, and 100 pages are what all of them take (docs.anthropic.com, "PDF support", 2026-11).
+/// Maximum bytes and pages of a document that is sent as it is. A larger one is sent as text: vendors refuse a request
+/// that is too large, and all of them accept 100 pages (docs.anthropic.com, "PDF support", 2026-11).
 const MAX_NATIVE_BYTES: usize = 10 << 20;
 const MAX_NATIVE_PAGES: u32 = 100;
 
@@ -21,18 +21,18 @@ const MAX_NATIVE_PAGES: u32 = 100;
 ///
 /// # Errors
 ///
-/// If it cannot be read, is larger than 50 MB, or goes as text and has none.
+/// If it cannot be read, is larger than 50 MB, or is to be sent as text but has none.
 pub async fn part_of(file: &Path) -> Result<Part, Failure> {
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
     let content = content(file).map_err(|why| not_attached(&file.display().to_string(), &why))?;
     part(&file.display().to_string(), &name, &content).await
 }
 
-/// Makes a message part of the `content` of a PDF that is called `name`.
+/// Makes a message part of the `content` of a PDF named `name`.
 ///
 /// # Errors
 ///
-/// If it is not a PDF that can be read, or goes as text and has none.
+/// If it is not a readable PDF, or is to be sent as text but has none.
 pub async fn part_of_bytes(name: &str, content: &[u8]) -> Result<Part, Failure> {
     part(name, name, content).await
 }
@@ -53,7 +53,7 @@ fn not_attached(place: &str, why: &str) -> Failure {
     Failure::usage(format!("cannot attach `{place}`: {why}"))
 }
 
-/// `command` with the text of each PDF in its place, for a model that takes no documents.
+/// Replaces each PDF in `command` by its text, for a model that takes no documents.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! [`Plugin`]: a plugin as it is installed: its files and what is remembered of them.
+//! [`Plugin`]: an installed plugin: its files, and the record about it.
 use crate::config::Places;
 use haft_tools::PluginHook;
 use serde::{Deserialize, Serialize};
@@ -9,16 +9,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The file that is remembered beside a plugin's own.
+/// The file with the record, beside the plugin's own files.
 pub(crate) const RECORD: &str = "haft-plugin.json";
 
 /// The folder of a plugin's own files.
 const FILES: &str = "files";
 
-/// A plugin, and what it brings.
+/// An installed plugin, and its parts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plugin {
-    /// In front of the names of its skills, commands and agents.
+    /// Its name, which is the prefix of the names of its skills, commands and agents.
     pub name: String,
     /// The folder or the Git address that it was installed from.
     pub source: String,
@@ -32,33 +32,33 @@ pub struct Plugin {
     /// The author's description of the plugin.
     #[serde(default)]
     pub description: String,
-    /// Folders with skills, or skills, relative to its files.
+    /// Folders of skills, or folders that contain such folders, relative to its files.
     pub(crate) skills: Vec<PathBuf>,
-    /// Folders with commands, or files, relative to its files.
+    /// Files of commands, or folders that contain them, relative to its files.
     pub(crate) commands: Vec<PathBuf>,
-    /// Folders with agents, or files, relative to its files.
+    /// Files of agents, or folders that contain them, relative to its files.
     pub(crate) agents: Vec<PathBuf>,
     /// MCP servers by name, as its author wrote them.
     #[serde(default)]
     pub(crate) servers: BTreeMap<String, Value>,
-    /// Commands that are told of events, confined.
+    /// Commands that run confined on events.
     #[serde(default)]
     pub(crate) hooks: Vec<PluginHook>,
-    /// Whether the user lets Haft start the servers.
+    /// Whether the user allowed its servers to start.
     #[serde(default)]
     pub starts_servers: bool,
-    /// The folder that holds it.
+    /// The folder of the plugin, with its files and its record.
     #[serde(skip)]
     pub(crate) folder: PathBuf,
 }
 
 impl Plugin {
-    /// Where its own files lie.
+    /// The folder of its own files.
     pub(crate) fn files(&self) -> PathBuf {
         self.folder.join(FILES)
     }
 
-    /// The plugin that is in `folder`.
+    /// Reads the plugin in `folder`.
     fn in_folder(folder: &Path) -> Option<Self> {
         let text = fs::read_to_string(folder.join(RECORD)).ok()?;
         let found: Self = serde_json::from_str(&text).ok()?;

@@ -1,7 +1,9 @@
-//! [`Plugin`]s: folders with skills, commands, agents, hooks and MCP servers, which a person installs from a folder or a Git address.
+//! [`Plugin`]: a folder with skills, commands, agents, hooks and MCP servers, which the user installs from a folder or
+//! a Git address.
 //!
-//! A plugin is copied into a folder of Haft's own. Its files are trusted no more than those of a project: they choose no
-//! model and grant nothing. Its MCP servers are programs that run with the person's rights, so they need a yes of their own.
+//! A plugin is copied into a folder of Haft's own. Its files are trusted no more than those of a project: they choose
+//! no model and grant nothing. Its MCP servers are programs that run with the user's rights, so the user must allow
+//! them separately.
 mod difference;
 mod fetch;
 mod files;
@@ -27,28 +29,28 @@ use serde_json::Value;
 use std::{collections::BTreeSet, fs, path::Path};
 use tempfile::TempDir;
 
-/// What a plugin brings, by the names that it has in Haft.
+/// The parts of a plugin, by the names that they have in Haft.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Brings {
-    /// Skills.
+    /// Names of its skills.
     pub skills: Vec<String>,
     /// Commands, with the `/`.
     pub commands: Vec<String>,
     /// Agents.
     pub agents: Vec<String>,
-    /// MCP servers, each with what is started or where it is.
+    /// MCP servers, each with its command or address.
     pub servers: Vec<(String, String)>,
     /// Hooks, each with its event and its command.
     pub hooks: Vec<(String, String)>,
 }
 
-/// A plugin that was fetched and checked, and is not installed yet. Dropping it leaves nothing.
+/// A plugin that was fetched and checked, but is not installed yet. Dropping it removes the fetched files.
 pub struct Candidate {
-    /// What would be installed.
+    /// The plugin that would be installed.
     pub plugin: Plugin,
-    /// What it brings.
+    /// Its parts.
     pub brings: Brings,
-    /// What of it has no effect.
+    /// Notes on parts of it that have no effect.
     pub notes: Vec<String>,
     /// The plugin that it would replace.
     pub before: Option<Plugin>,
@@ -62,7 +64,7 @@ impl App {
         installed(&self.places)
     }
 
-    /// What an installed plugin brings.
+    /// The parts of an installed plugin.
     #[must_use]
     pub fn brings(&self, plugin: &Plugin) -> Brings {
         brings(plugin, &|_| ())
@@ -90,11 +92,11 @@ impl App {
         }
     }
 
-    /// Fetches an installed plugin again from where it came.
+    /// Fetches an installed plugin again from its source.
     ///
     /// # Errors
     ///
-    /// Fails as [`Self::fetch_plugin`] does, and if its source is a plugin of another name by now.
+    /// Fails as [`Self::fetch_plugin`] does, and if its source has since become a plugin of another name.
     pub async fn fetch_update(&self, plugin: &Plugin) -> Result<Candidate, Failure> {
         let candidate = self.candidate(&plugin.source, plugin.entry.as_deref(), &plugin.source).await?;
         if candidate.plugin.name != plugin.name {
@@ -107,7 +109,7 @@ impl App {
         Ok(candidate)
     }
 
-    /// Removes an installed plugin with everything that it brought.
+    /// Removes an installed plugin with all its parts.
     ///
     /// # Errors
     ///
@@ -193,19 +195,19 @@ impl App {
     }
 }
 
-/// A source as it is kept: a folder by its whole path.
+/// The source in the form in which it is saved: a folder by its absolute path.
 fn source_of(source: &str) -> String {
     let folder = || Path::new(source).canonicalize().ok()?.to_str().map(str::to_owned);
     if fetch::is_address(source) { source.to_owned() } else { folder().unwrap_or_else(|| source.to_owned()) }
 }
 
-/// A folder beside the installed plugins, from which one is put in place at once.
+/// A temporary folder beside the installed plugins, so that a plugin can be moved into place in one step.
 fn temporary(plugins: &Path) -> Result<TempDir, Failure> {
     own_folder(plugins)?;
     Ok(tempfile::Builder::new().prefix(".tmp-").tempdir_in(plugins)?)
 }
 
-/// The entry of a marketplace that is meant; `None` if the folder itself is the plugin.
+/// The entry of a marketplace that `name` selects; `None` if the folder itself is the plugin.
 fn choose(all: &[Entry], name: Option<&str>, source: &str, folder: &Path) -> Result<Option<Entry>, Failure> {
     let called = |entry: &&Entry| name.is_some() && entry.manifest.name.as_deref() == name;
     match (all.iter().find(called), all) {
@@ -229,7 +231,7 @@ fn shown(name: &str) -> String {
     name.escape_debug().to_string()
 }
 
-/// Copies a plugin beside the installed ones and reads what it brings.
+/// Copies a plugin beside the installed plugins and reads its parts.
 fn staged(
     folder: &Path,
     temporary: &TempDir,
@@ -289,7 +291,7 @@ fn brings(plugin: &Plugin, warn: &dyn Fn(String)) -> Brings {
 /// name.
 fn said_of(server: &Value) -> String {
     let text = |value: &Value| value.as_str().map(str::to_owned).unwrap_or_else(|| value.to_string());
-    // Quoted as for a shell: which words it gets is seen.
+    // Quoted as for a shell, so that the user sees which arguments it gets.
     let quoted = |value: &Value| {
         let word = text(value);
         shlex::try_quote(&word).map(|quoted| quoted.into_owned()).unwrap_or(word)
@@ -324,7 +326,7 @@ impl Candidate {
         self.before.as_ref().is_some_and(|before| before.digest == self.plugin.digest)
     }
 
-    /// What would change of the installed files: a line for each file, with its changed lines below.
+    /// The difference from the installed files: a line for each file, with its changed lines below.
     ///
     /// # Errors
     ///
@@ -336,18 +338,18 @@ impl Candidate {
         }
     }
 
-    /// Whether its MCP servers may start already. Not after any change of its files, which are what the servers run.
+    /// Whether its MCP servers keep their permission to start. Any change of its files ends it, since the servers run
+    /// these files.
     #[must_use]
     pub fn keeps_servers(&self) -> bool {
         self.is_installed() && self.before.as_ref().is_some_and(|before| before.starts_servers)
     }
 
-    /// Puts the plugin in its place, and takes away the one that it replaces. `starts_servers`: whether its MCP servers may
-    /// start.
+    /// Installs the plugin in place of the one that it replaces. `starts_servers`: whether its MCP servers may start.
     ///
     /// # Errors
     ///
-    /// If a file cannot be written; what was installed stays.
+    /// If a file cannot be written; the installed plugin then stays as it was.
     pub fn install(self, starts_servers: bool) -> Result<Plugin, Failure> {
         let plugin =
             Plugin { starts_servers: starts_servers && !self.plugin.servers.is_empty(), ..self.plugin };

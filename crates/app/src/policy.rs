@@ -1,4 +1,4 @@
-//! [`PolicyCheck`]: which rule decides about an effect, and how.
+//! [`PolicyCheck`]: the verdict of the policy on an effect, and the rule that decided.
 use crate::{
     App, Failure,
     config::{SETTINGS, Settings},
@@ -14,28 +14,28 @@ use std::{
     slice,
 };
 
-/// What the policy says of an effect.
+/// The verdict of the policy on an effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PolicyCheck {
-    /// The effect, as rules name it: `KIND:WHAT`.
+    /// The effect as rules write it: `KIND:WHAT`.
     pub effect: String,
     /// `allow`, `ask` or `deny`.
     pub verdict: &'static str,
-    /// Why, as a sentence for people.
+    /// The reason, as a sentence for users.
     pub reason: String,
     /// The rules or the mode that decided, with the file of each.
     pub decided_by: String,
     /// The text of the rules that decided.
     pub rules: Vec<String>,
-    /// The mode for effects that no rule settles.
+    /// The mode, which decides on effects that no rule matches.
     pub mode: &'static str,
-    /// What allows the effect without a question, if it is asked about.
+    /// If an approval would be asked for: how to allow the effect without one.
     pub hint: Option<String>,
 }
 
 impl App {
-    /// Judges `effect` as a session in `workspace` would. It is `read:PATH`, `write:PATH`, `network:TARGET`,
-    /// `execute:COMMAND` or `execute@FOLDER:COMMAND`; everything else is a command.
+    /// Judges `effect` as a session in `workspace` would. `effect` is `read:PATH`, `write:PATH`, `network:TARGET`,
+    /// `execute:COMMAND` or `execute@FOLDER:COMMAND`; any other text is a command.
     ///
     /// # Errors
     ///
@@ -53,14 +53,13 @@ impl App {
         let spelled = parsed(effect, workspace)?;
         let policy = through_links(Policy { rules, mode: own.mode }, slice::from_ref(&spelled), workspace);
         let found = |path: PathBuf| path.canonicalize().unwrap_or(path);
-        // A rule may be about the name of a link, or about what it leads to.
+        // A rule may match the name of a link, or its target.
         let effect = match (policy.judge_names(slice::from_ref(&spelled), workspace), spelled) {
             (Verdict::Allow, Effect::Read(path)) => Effect::Read(found(path)),
             (Verdict::Allow, Effect::Write(path)) => Effect::Write(found(path)),
             (_, spelled) => spelled,
         };
-        // The same rule as in the engine: a command in a view can change nothing but the view. An MCP server runs
-        // outside of it.
+        // As in the engine: a command in a view can change only the view. An MCP server runs outside of any view.
         let is_of_server = effect.to_string().starts_with("execute:mcp:");
         let is_confined = matches!(effect, Effect::Execute(_))
             && !is_of_server
@@ -90,7 +89,7 @@ impl App {
     }
 }
 
-/// The verdict in one word, why, and who decides where neither a rule nor the mode does.
+/// The verdict in one word, the reason, and who decides if neither a rule nor the mode does.
 fn in_words(verdict: Verdict, effect: &Effect, is_confined: bool) -> (&'static str, String, Option<String>) {
     let guarded = match effect {
         Effect::Execute(Execution { command, .. }) => refusal(command),
@@ -109,8 +108,8 @@ fn in_words(verdict: Verdict, effect: &Effect, is_confined: bool) -> (&'static s
 
 const KINDS: [&str; 4] = ["read", "write", "network", "execute"];
 
-/// `read:PATH`, `write:PATH`, `network:TARGET`, `execute:COMMAND`, `execute@FOLDER:COMMAND`; everything else is a
-/// command.
+/// Parses `read:PATH`, `write:PATH`, `network:TARGET`, `execute:COMMAND` or `execute@FOLDER:COMMAND`; any other text is
+/// a command.
 fn parsed(words: &str, workspace: &Path) -> Result<Effect, Failure> {
     let path = |text: &str| workspace.join(text);
     let effect = match words.split_once(':') {

@@ -1,5 +1,5 @@
-//! [`App::verify`]: checks that a session is what was recorded, and that its calls give the changes that it names.
-//! [`App::bundle`] puts what that needs into one file.
+//! [`App::verify`]: checks that a session is as it was recorded, and that running its calls again gives the recorded
+//! changes. [`App::bundle`] writes everything that a verification needs to one file.
 mod address;
 mod archive;
 mod bundle;
@@ -33,9 +33,9 @@ use tempfile::TempDir;
 /// How to verify.
 #[derive(Clone, Debug, Default)]
 pub struct VerifyOptions {
-    /// Makes no call again.
+    /// Whether to check only the chain, without running calls again.
     pub chain_only: bool,
-    /// The mode; `Full` also makes calls again that a person would be asked for.
+    /// The mode. `Full` also runs calls again that need an approval.
     pub permission: Option<Mode>,
     /// Folder to use in place of the session's workspace, such as a clone of the repository. By default the workspace,
     /// or the current directory for a bundle file.
@@ -44,30 +44,30 @@ pub struct VerifyOptions {
     pub signers: Option<PathBuf>,
 }
 
-/// What came of it.
+/// The result of a verification.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Verification {
-    /// Whether all that was checked holds.
+    /// Whether everything that was checked is as recorded.
     pub verified: bool,
-    /// Entries of the journal and of those of its subagents; 0 if one does not hold.
+    /// Number of entries in the journal and in those of its subagents; 0 if one of these journals is invalid.
     pub entries: usize,
-    /// The first thing that is not as it was recorded.
+    /// The first difference from the recording.
     pub difference: Option<String>,
-    /// The session.
+    /// The session's ID.
     pub session: Option<String>,
     /// The last value of its chain.
     pub head: Option<String>,
-    /// Entries before the chain began. The chain shows only that they were not changed since.
+    /// Number of entries that are older than the chain. The chain shows only that they have not changed since it began.
     pub unchained: usize,
-    /// Entries with secrets cut out.
+    /// Number of entries from which secrets were removed.
     pub cut: usize,
-    /// Calls that were made again.
+    /// Number of calls that were run again.
     pub calls: usize,
     /// Number of these calls that ran tests and were compared by their outcome.
     pub tests: usize,
     /// Calls that are not compared: see [`crate::replay::ReplayReport::not_again`].
     pub not_again: usize,
-    /// Commits whose files are as their sessions left them.
+    /// Number of commits whose files are in the state in which their sessions left them.
     pub commits: usize,
     /// Who signed the bundle: a name of [`VerifyOptions::signers`] and the key, or the key alone.
     pub signed_by: Option<String>,
@@ -115,26 +115,26 @@ impl Verification {
     }
 }
 
-/// A session that is to be verified: in the person's own home, or unpacked.
+/// A session to verify: in the user's own home, or unpacked from a file.
 struct Subject {
     record: Record,
     journal: Vec<u8>,
     subagents: Vec<Subagent>,
     home: Home,
     session: String,
-    /// Where the session's own workspace does not count.
+    /// Whether it comes from a file, so that the session's own workspace does not count.
     is_file: bool,
     signed_by: Option<String>,
     _unpacked: Option<TempDir>,
 }
 
 impl App {
-    /// Verifies a session by its name, a bundle or a journal by its path, a bundle or a pull request by its address, or the
-    /// sessions that the commits of a Git range name: the chain first, then each call again.
+    /// Verifies a session by its name, a bundle or a journal by its path, a bundle or a pull request by its address, or
+    /// the sessions that the commits of a Git range name. It checks the chain first, and then runs each call again.
     ///
     /// # Errors
     ///
-    /// If there is no such session, file, address or range, if calls cannot be made again here, and if one needs an
+    /// If there is no such session, file, address or range, if calls cannot be run again here, or if a call needs an
     /// approval.
     pub async fn verify(&self, target: &str, options: &VerifyOptions) -> Result<Verification, Failure> {
         if target.starts_with("https://") || target.starts_with("http://") {
@@ -193,8 +193,8 @@ impl App {
         })
     }
 
-    /// Each session that the commits name, and then the files of each commit. Sessions are `brought`, or on this machine; if
-    /// they must be signed, only those that were brought count.
+    /// Verifies each session that the commits name, and then the files of each commit. The sessions are those in
+    /// `brought`, or those of this machine; if they must be signed, only those in `brought` count.
     async fn verify_commits(
         &self,
         commits: &Commits,
@@ -267,8 +267,9 @@ impl App {
         }))
     }
 
-    /// In the files of the commit that the session began at, if that is known. A session also holds if its calls give
-    /// the same in its workspace as it is: files that were not committed count there.
+    /// Runs the calls again on the files of the commit at which the session began, if that is known. The session is
+    /// also valid if its calls give the same results in its workspace as it is, including files that were not
+    /// committed.
     async fn made_again(&self, subject: &Subject, options: &VerifyOptions) -> Result<ReplayReport, Failure> {
         let opened = SessionOpened::of(&subject.record.entries);
         let folder = match (&options.folder, opened) {
@@ -345,12 +346,12 @@ fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     read_regular(path, MAX_BYTES).map_err(failed)
 }
 
-/// Whether `commit` names one commit for good, as no branch or tag does.
+/// Whether `commit` is a full hash, which always names the same commit, unlike a branch or a tag.
 fn is_hash(commit: &str) -> bool {
     matches!(commit.len(), 40 | 64) && commit.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// A bundle, or a journal with its contents in the folder `blobs` beside it.
+/// Reads a bundle, or a journal whose contents are in the folder `blobs` beside it.
 fn of_file(path: &Path, signers: Option<&Path>) -> Result<Result<Subject, Flaw>, Failure> {
     let file = bytes(path)?;
     if file.starts_with(b"{") {
@@ -387,7 +388,7 @@ fn of_file(path: &Path, signers: Option<&Path>) -> Result<Result<Subject, Flaw>,
     }
 }
 
-/// The session in a home of its own, which is gone with it.
+/// Unpacks the session into a temporary home, which is removed when the result is dropped.
 fn unpacked(
     (record, journal): (Record, &[u8]),
     subagents: Vec<Subagent>,

@@ -1,4 +1,4 @@
-//! [`Replay`]: makes the recorded calls of a session again, with real tools in a copy of its workspace.
+//! [`Replay`]: runs the recorded calls of a session again, with real tools in a copy of its workspace.
 pub(crate) mod copy;
 mod driver;
 pub(crate) mod moved;
@@ -34,17 +34,17 @@ use subagents::Subagents;
 /// How to replay a session.
 #[derive(Clone, Debug, Default)]
 pub struct ReplayOptions {
-    /// Another model that takes over, if one does.
+    /// Another model that takes over, if any.
     pub other: Option<OtherModel>,
-    /// The mode; `Full` also runs commands that a person would be asked for.
+    /// The mode; `Full` also runs commands that need an approval.
     pub permission: Option<Mode>,
-    /// Where the files come from that the session did not change.
+    /// Source of the files that the session did not change.
     pub start: Start,
-    /// Whether a run of tests that ends as it did gives the same, whatever it prints: it names seconds.
+    /// Whether test runs are compared only by their outcome, not by their output, which contains times.
     pub tests_by_outcome: bool,
 }
 
-/// Where a replay takes the files from that the session did not change.
+/// The source of the files that the session did not change.
 #[derive(Clone, Debug, Default)]
 pub enum Start {
     /// The session's workspace, as it is.
@@ -52,22 +52,22 @@ pub enum Start {
     Workspace,
     /// A folder in place of the workspace, as it is.
     Folder(PathBuf),
-    /// A commit of the repository that this folder, in place of the workspace, is in.
+    /// A commit of the repository around this folder. The folder takes the place of the workspace.
     Commit(PathBuf, String),
 }
 
 /// A model that takes over from the recorded replies.
 #[derive(Clone, Debug)]
 pub struct OtherModel {
-    /// As `PROVIDER/MODEL`.
+    /// The model, as `PROVIDER/MODEL`.
     pub spec: String,
     /// Base URL of the provider's server.
     pub base_url: Option<String>,
-    /// The first round in which it is asked, counted from 1 over the whole session.
+    /// The first round that this model answers, counted from 1 over the whole session.
     pub from: usize,
 }
 
-/// A replay that is about to begin.
+/// A replay that is ready to run.
 pub struct Replay {
     engine: Engine,
     session: Option<Session>,
@@ -131,7 +131,7 @@ impl App {
 }
 
 impl Replay {
-    /// Runs until everything was repeated, or something is not as it was. `show` is given what another model does.
+    /// Runs until everything was repeated, or a result differs. `show` receives what another model does.
     ///
     /// # Errors
     ///
@@ -142,7 +142,7 @@ impl Replay {
         driver.drive(&self.engine, session, show).await
     }
 
-    /// Ends what still runs, and removes the copy.
+    /// Stops what still runs, and removes the copy.
     pub async fn close(self) {
         self.engine.shut_down().await;
     }
@@ -166,10 +166,10 @@ fn check(id: &SessionId, recording: &Recording, options: &ReplayOptions) -> Resu
     }
 }
 
-/// Folders that are gone with the replay.
+/// Temporary folders, which are removed with the replay.
 struct Scratch {
     work: PathBuf,
-    /// Where the copy finds the objects of its repository, if it has none itself.
+    /// The folder with the objects of the copy's repository, if the copy does not contain them.
     objects: Option<PathBuf>,
     home: PathBuf,
     _folder: tempfile::TempDir,
@@ -199,19 +199,19 @@ impl Scratch {
     }
 }
 
-/// The recorded answers that replace models and the web.
+/// The recorded answers, which replace models and the web.
 struct Said<'a> {
     replies: Retold,
     searches: Vec<Value>,
     samples: RetoldSamples,
-    /// What does not run again.
+    /// What the replay does not run again.
     hooks: NotAgain,
     /// The agents of the subagents.
     agents: &'a BTreeSet<String>,
 }
 
-/// Makes the engine, and returns it with the mode that the person chose. The engine itself asks for everything, since
-/// what was denied is to be denied again. A person's hooks have had their say in what was recorded.
+/// Makes the engine, and returns it with the mode that the user chose. The engine itself asks for every effect, because
+/// recorded denials must be repeated. It runs no hooks of the user: their effect is part of the recording.
 async fn engine(
     app: &App,
     options: &ReplayOptions,
@@ -225,10 +225,11 @@ async fn engine(
         permission: options.permission,
         ..Settings::default()
     };
-    // The recording may be another person's, and so may the profile that it names: only the user turns the sandbox off.
+    // The recording and the profile that it names may come from another user. Only the user who replays can turn the
+    // sandbox off.
     let own = app.config(&scratch.work, &settings)?.effective().sandbox;
     settings.sandbox = Some(own.unwrap_or(Sandbox::Auto));
-    // What it sent or wrote elsewhere is not done a second time.
+    // Without network: what a call sent or wrote elsewhere must not be repeated.
     settings.network = Some(Network::Off);
     let base_url = options.other.as_ref().and_then(|other| other.base_url.clone());
     let spec = SessionSpec { settings, base_url, ..SessionSpec::default() };
@@ -252,7 +253,7 @@ async fn engine(
         setup.diagnostics = None;
         setup.policy.mode = Mode::Ask;
         setup.profile.limits.max_rounds = None;
-        // Files of a call that is not made again come into the copy at its place among the others.
+        // The changes of a call that is not run again are applied to the copy at its place in the order of calls.
         setup.profile.parallel = false;
     };
     if let Some(OtherModel { from, .. }) = &options.other {
@@ -269,12 +270,12 @@ async fn engine(
     Ok((Engine::new(setup), mode))
 }
 
-/// The agent of this name, or the usual one if it is not known here.
+/// The agent of this name, or the default agent if it does not exist here.
 fn known_agent<'a>(engine: &Engine, name: &'a str) -> &'a str {
     if engine.setup().agents.iter().any(|known| known.name == name) { name } else { AGENT }
 }
 
-/// An agent that is not known here takes the tools of the usual one: what it said is recorded.
+/// Adds an agent for each name that does not exist here, with the tools of the default agent: the replies are recorded.
 fn add_missing(agents: &mut Vec<Agent>, names: &BTreeSet<String>) {
     let Some(usual) = agents.iter().find(|agent| agent.name == AGENT).cloned() else { return };
     let missing = names.iter().filter(|name| !agents.iter().any(|agent| agent.name == **name));

@@ -1,4 +1,4 @@
-//! [`SessionSpec`]: a request for a session, and [`SessionPlan`], what variables and files make of it.
+//! [`SessionSpec`]: a request for a session, and [`SessionPlan`]: the request completed by variables and files.
 mod tool_set;
 
 use crate::{
@@ -25,11 +25,11 @@ use std::{
 pub use tool_set::tools;
 use tool_set::{offered_tools, warn_of_unknown_tools, with_tools};
 
-/// A request for a session. What it leaves out is decided by the `HAFT_*` variables, the user's file, the project's file
-/// and the profile, in this order.
+/// A request for a session. The `HAFT_*` variables, the user's file and the profile decide, in this order, what it
+/// leaves out; the project's file can narrow that.
 #[derive(Clone, Debug, Default)]
 pub struct SessionSpec {
-    /// Settings that come before those of the configuration.
+    /// Settings that override those of the configuration.
     pub settings: Settings,
     /// Base URL of the provider's server.
     pub base_url: Option<String>,
@@ -39,50 +39,50 @@ pub struct SessionSpec {
     pub agent: Option<String>,
     /// Tools to offer, by name, in place of the agent's; `none` alone stands for no tool.
     pub tools: Option<Vec<String>>,
-    /// Directory to work in; that of the session, or else the current one, if left out.
+    /// Directory to work in. Default: that of the session, or else the current directory.
     pub workspace: Option<PathBuf>,
-    /// Directory that `workspace` is a copy of, for a job: its account, the settings of its project and the permissions of
-    /// its `.claude` hold.
+    /// For a job: the directory that `workspace` is a copy of. Its account, its project settings and the permissions in
+    /// its `.claude` apply.
     pub origin: Option<PathBuf>,
     /// Session to continue; a new one if left out.
     pub session: Option<Existing>,
-    /// Where a job's branch began.
+    /// For a job: the commit at which its branch began.
     pub start: Option<Box<BaseCommit>>,
     /// MCP servers in addition to the user's own.
     pub servers: Vec<McpServer>,
     /// Folders to add to the workspace.
     pub roots: Vec<PathBuf>,
-    /// Whether to ask no person, and to queue calls whose effects cannot be taken back. A session that had an outbox
-    /// before keeps it.
+    /// Whether to queue calls whose effects cannot be taken back, instead of asking the user. A session that has an
+    /// outbox keeps it.
     pub outbox: bool,
 }
 
-/// A session that exists.
+/// Names an existing session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// The session with this ID, unique prefix of an ID, or name.
     Named(String),
-    /// The newest of the directory to work in.
+    /// The newest session of the directory to work in.
     Newest,
 }
 
-/// An engine, and what to tell about how it was made.
+/// An engine, and the notices about how it was made.
 pub struct Assembled {
     /// Ready to open sessions.
     pub engine: Engine,
-    /// How the model was chosen, and which settings have no effect.
+    /// Notices on how the model was chosen, and on settings that have no effect.
     pub notices: Vec<String>,
 }
 
 /// A session that is ready for commands.
 pub struct OpenedSession {
-    /// Holds the session; shut it down before another process opens the session.
+    /// The engine that has the session open. Shut it down before another process opens the session.
     pub engine: Engine,
-    /// Ready for commands.
+    /// The session that was opened.
     pub session: Session,
-    /// How the session was opened.
+    /// Notices on how the session was opened.
     pub notices: Vec<String>,
-    /// What the person has to know: a permission that does not apply, a damaged journal.
+    /// Warnings for the user: a permission that does not apply, a damaged journal.
     pub warnings: Vec<String>,
 }
 
@@ -115,7 +115,8 @@ impl App {
         Ok(SessionPlan { app: self.clone(), spec, config, profile, workspace })
     }
 
-    /// An engine that asks no model, to put something into a job's journal; `model` is named there.
+    /// An engine that asks no model, for adding entries to a job's journal. The journal names `model` as the job's
+    /// model.
     pub(crate) fn bare_engine(&self, workspace: &Path, model: &str) -> Result<Engine, Failure> {
         let model = Model::plain(model, Arc::new(Scripted::new([])));
         let silent = self.clone().on_warning(Arc::new(|_| {}));
@@ -123,7 +124,8 @@ impl App {
         Ok(Engine::new(plan.setup(model)?))
     }
 
-    /// An engine that asks no model and runs nothing, for sessions of another machine. `change` says what is known of them.
+    /// An engine that asks no model and runs nothing, for sessions of another machine. `change` sets what is known of
+    /// them.
     ///
     /// # Errors
     ///
@@ -143,7 +145,7 @@ impl App {
             Some(Existing::Newest) => self.newest(&workspace(spec.workspace.as_deref())?)?,
             None => return Ok(spec.clone()),
         };
-        // If the person named another directory, they are told: see `workspace_of`.
+        // If the user named another directory, `workspace_of` reports that.
         let entries = self.home().peek(&id)?;
         let continued = spec.clone().continuing(&id, &entries);
         let is_known = |name: &String, folder| {
@@ -172,11 +174,12 @@ impl App {
         newest.ok_or_else(|| Failure::usage(format!("there is no session in `{}` yet", workspace.display())))
     }
 
-    /// The directory to work in. A session stays in the one that it began in: its undo would not find its files in another.
+    /// The directory to work in. A session keeps the directory in which it began: in another one, undo would not find
+    /// its files.
     ///
     /// # Errors
     ///
-    /// If it does not exist, or is not the session's own.
+    /// If it does not exist, or is not the directory of the session.
     pub fn workspace_of(&self, spec: &SessionSpec) -> Result<PathBuf, Failure> {
         let Some(Existing::Named(id)) = &spec.session else { return workspace(spec.workspace.as_deref()) };
         let entries = self.home().peek(id)?;
@@ -207,7 +210,7 @@ impl App {
         })
     }
 
-    /// What the user and the project wrote down for agents.
+    /// The instruction files that the user and the project have for agents.
     #[must_use]
     pub fn knowledge(&self, workspace: &Path) -> Knowledge {
         let notes = notes::read(&self.places, workspace, &*self.warn);
@@ -217,7 +220,7 @@ impl App {
 }
 
 impl SessionSpec {
-    /// The base URL, if it is one for `model`: it was given for the provider of `usual`, the model of this spec.
+    /// The base URL, if it applies to `model`: it was given for the provider of `usual`, the model of this spec.
     pub(crate) fn base_url_for(&self, model: &str, usual: Option<&str>) -> Option<String> {
         let is_same = usual.is_some_and(|usual| model::provider_of(usual) == model::provider_of(model));
         self.base_url.clone().filter(|_| is_same)
@@ -232,7 +235,7 @@ impl SessionSpec {
             return Self { session, ..self };
         };
         let SessionOpened { workspace, profile, order, .. } = opened;
-        // Chosen for the model that continues.
+        // The recorded effort was chosen for the recorded model; with another model it does not apply.
         let effort = effort.filter(|_| self.settings.model.is_none());
         let is_asked = ![NO_MODEL, direct::MODEL].contains(&model.as_str());
         Self {
@@ -251,7 +254,7 @@ impl SessionSpec {
     }
 }
 
-/// A session that is planned from its spec, the variables and the configuration, but not started.
+/// A session that is planned from its spec, the variables and the configuration, but not yet started.
 #[derive(Clone, Debug)]
 pub struct SessionPlan {
     app: App,
@@ -302,7 +305,7 @@ impl SessionPlan {
         }
         let (path, damage) = (session.journal().path().display().to_string(), session.journal().damage());
         warnings.extend(damage.iter().map(|line| format!("{path}: {line}")));
-        // The process that has the session open decides who is asked.
+        // The process that has the session open decides how approvals are asked for.
         if session.is_joined() {
             notices = vec![JOINED.to_owned()];
         }
@@ -334,7 +337,7 @@ impl SessionPlan {
             .map(|typed| ToolCallFormat { dialect: Some(typed), ..ToolCallFormat::default() });
         let format = typed.unwrap_or_else(|| ToolCallFormat::of(&self.profile));
         let chosen = model::choose(&self.app, &self.config, self.spec.base_url.as_deref(), format).await?;
-        // What was typed of a format is about the model that was typed.
+        // A format that the user typed applies to the model that the user typed, not to other models.
         let format = ToolCallFormat::of(&self.profile);
         let model = model::with_fallbacks(&self.app, &self.config, chosen.model, format).await?;
         let notices = chosen.notices.into_iter().chain(stripped(&self.app, &self.config)).collect();
@@ -398,10 +401,10 @@ impl SessionPlan {
     }
 }
 
-/// What a person is told whose session another process has open.
+/// The notice if another process has the session open.
 pub const JOINED: &str = "joined the session, which another process has open";
 
-/// The real paths of folders that are added to the workspace. Those that are typed are relative to the current directory.
+/// The real paths of folders that are added to the workspace. Paths of options are relative to the current directory.
 fn roots(engine: &Engine, folders: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let checked = folders.iter().map(|folder| {
         let given = std::path::absolute(folder)?;
@@ -412,7 +415,7 @@ fn roots(engine: &Engine, folders: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> 
     checked.collect()
 }
 
-/// Sets the mode that a person asks for in a session that is continued; says where it cannot.
+/// Sets the mode that the user asks for in a session that is continued; returns a notice if that is not possible.
 fn set_permission(session: &Session, wanted: Option<Mode>) -> Result<Option<String>, Failure> {
     let (now, Some(wanted)) = (session.mode(), wanted.map(|wanted| wanted.min(session.ceiling()))) else {
         return Ok(None);
@@ -430,7 +433,8 @@ fn set_permission(session: &Session, wanted: Option<Mode>) -> Result<Option<Stri
     Ok(None)
 }
 
-/// Without this note, commands that fail behind such a proxy would be hard to explain.
+/// The notice on proxy variables that commands get without user name and password. Without it, commands that fail
+/// behind such a proxy would be hard to explain.
 fn stripped(app: &App, config: &Config) -> Option<String> {
     let names = app.environment.stripped(config);
     let (first, file) = (names.first()?, app.places.user_file.display());
@@ -441,7 +445,7 @@ fn stripped(app: &App, config: &Config) -> Option<String> {
     ))
 }
 
-/// All sessions of a person wait for each other where they write the same files.
+/// All sessions of a user share the folder of locks, so that they wait for each other when they write the same files.
 fn stages(home: &Home, sandbox: Sandbox, access: CommandAccess, workspace: &Path) -> Result<Stages, Failure> {
     let locks = home.0.join("locks");
     let stage = move |blobs: &Path| {
@@ -457,16 +461,16 @@ fn stages(home: &Home, sandbox: Sandbox, access: CommandAccess, workspace: &Path
     Ok(Arc::new(move |blobs: &Path| Arc::new(stage(blobs)) as _))
 }
 
-/// What the views of commands are made of in `workspace`, or why they have none. It is tried.
+/// How views for commands are made in `workspace`, or why they cannot be made. This makes a view to find out.
 pub fn command_views(places: &Places, config: &Config, workspace: &Path) -> Result<CommandViews, String> {
     let stage = LocalStage::new(places.home.join(TRIED)).with_command_views(config.command_access(places));
     stage.command_views(workspace)
 }
 
-/// Where views lie that are only tried.
+/// The folder for views that are made only as a test.
 const TRIED: &str = "views";
 
-/// Refuses a limit on money if the price of the model is unknown.
+/// Refuses a cost limit if the price of the model is unknown.
 fn check_price(model: &Model, profile: &Profile) -> Result<(), Failure> {
     match (profile.limits.budget.usd, model.price) {
         (Some(_), None) => Err(Failure::usage(format!("cannot limit the cost: the price of `{}` is not known", model.spec))
@@ -478,8 +482,7 @@ fn check_price(model: &Model, profile: &Profile) -> Result<(), Failure> {
     }
 }
 
-/// The one that people get who ask for none, and all others. Warns of what the file of the `chosen` one asks for and Haft
-/// does not do.
+/// The default agent, and all others. Warns of settings in the file of the `chosen` agent that Haft does not support.
 fn agents(
     app: &App,
     workspace: &Path,
@@ -500,7 +503,8 @@ fn agents(
     Ok(std::iter::once(own).chain(others).collect())
 }
 
-/// A built-in agent cannot know whether there are skills; the author of another one said what it has.
+/// Adds the skills tool to a built-in agent, which cannot know whether there are skills. For any other agent, its
+/// author decided on its tools.
 fn with_skills(FoundAgent { mut agent, file, .. }: FoundAgent) -> Agent {
     if let (None, Some(tools)) = (file, &mut agent.tools) {
         tools.push(SKILL.to_owned());
@@ -522,7 +526,7 @@ fn models(app: &App, config: &Config, profile: &Profile) -> Models {
     })
 }
 
-/// The folder to work in: absolute, links followed.
+/// The directory to work in: absolute, links followed.
 pub fn workspace(cwd: Option<&Path>) -> Result<PathBuf, Failure> {
     let given = cwd.unwrap_or(Path::new("."));
     let failed =

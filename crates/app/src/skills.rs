@@ -15,21 +15,21 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A skill, and where it was read.
+/// A skill, and its source.
 pub struct FoundSkill {
-    /// The skill, as models read of it.
+    /// The skill as models see it.
     pub skill: Skill,
     /// Its `SKILL.md`.
     pub file: PathBuf,
     /// Files of skills with the same name, which are not used.
     pub shadows: Vec<PathBuf>,
-    /// What of its header has no effect.
+    /// Notes on parts of its header that have no effect.
     pub notes: Vec<String>,
-    /// Whether its folder may be read without an approval, wherever it lies.
+    /// Whether its folder may be read without an approval, even outside of the workspace.
     is_readable: bool,
 }
 
-/// What the header of Haft's own skill must say. Other fields mean something to other systems.
+/// The required fields in the header of a skill for Haft. Other fields are for other systems, and are ignored.
 #[derive(Deserialize)]
 struct Header {
     name: String,
@@ -44,7 +44,7 @@ impl App {
     }
 }
 
-/// All skills by name, and the folders of those that lie outside `workspace` and may be read all the same.
+/// All skills by name, and the folders of those outside of `workspace` that may be read without an approval.
 pub(crate) fn read(places: &Places, workspace: &Path, warn: Warn<'_>) -> (Vec<Skill>, Vec<PathBuf>) {
     let known = known(places, workspace, warn);
     let readable = known.iter().filter(|found| found.is_readable).map(|found| found.skill.folder.clone());
@@ -56,14 +56,14 @@ fn known(places: &Places, workspace: &Path, warn: Warn<'_>) -> Vec<FoundSkill> {
     in_dirs(source_dir::all(places, workspace, Kind::Skills), warn)
 }
 
-/// The skills of these folders by name; the first of a name is used.
+/// The skills of these folders by name; the first one with a name is used.
 pub(crate) fn in_dirs(dirs: Vec<SourceDir>, warn: Warn<'_>) -> Vec<FoundSkill> {
     let mut skills: Vec<FoundSkill> = Vec::new();
     let mut folders = HashSet::new();
     for dir in dirs {
         for folder in dir.entries() {
             let Some(found) = skill(&dir, &folder, warn) else { continue };
-            // Several systems share folders by links.
+            // Several systems may share a folder by links.
             if !folders.insert(found.skill.folder.clone()) {
                 continue;
             }
@@ -107,7 +107,8 @@ fn own_header(text: &str) -> Read<'_> {
     Ok(Some((header, text, Vec::new())))
 }
 
-/// Other systems take the name of the folder where the header has none. `None` if the skill is not for models.
+/// The header of a skill of another system. Without a name in the header, the name of the folder is used. `None` if the
+/// skill is not for models.
 fn other_header<'a>(text: &'a str, folder: &Path) -> Read<'a> {
     let (mut fields, below) = Fields::of(text)?;
     let named = || folder.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();

@@ -15,34 +15,34 @@ use haft_present::host::ExpandedPrompt;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
-/// A prompt with places for arguments.
+/// A prompt with placeholders for arguments.
 #[derive(Clone, Debug)]
 pub struct Template {
-    /// Without the `/`.
+    /// The name, without the `/`.
     pub name: String,
-    /// What its header says; nothing where it has none.
+    /// The fields of its header; defaults if it has none.
     pub header: Header,
     text: String,
     /// The file that it was read from.
     pub file: PathBuf,
     /// Files of commands with the same name, which are not used.
     pub shadows: Vec<PathBuf>,
-    /// What of it has another effect in Haft than in the system that it was written for.
+    /// Notes on parts that work differently in Haft than in the system that the file was written for.
     pub notes: Vec<String>,
     system: System,
-    /// The person vouches for it.
+    /// Whether it is one of the user's own files, which are trusted.
     is_own: bool,
 }
 
-/// Other fields mean something to other systems.
+/// The header of a template. Unknown fields are ignored: they are for other systems.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Header {
-    /// In one line, for lists.
+    /// A description in one line, for lists.
     pub description: String,
     /// The agent to use.
     pub agent: Option<String>,
-    /// `PROVIDER/MODEL`; only in the person's own files.
+    /// The model, as `PROVIDER/MODEL`; only in the user's own files.
     pub model: Option<String>,
 }
 
@@ -53,8 +53,8 @@ impl App {
         known(&self.places, workspace, &*self.warn)
     }
 
-    /// What `prompt` stands for: itself, unless it begins with `/NAME`. A path is not a name. Warns of what a file of another
-    /// system asks for and Haft does not do. `listed_by`: the command that lists all names.
+    /// Expands `prompt` if it begins with `/NAME`; otherwise returns it as it is. A path is not a name. Warns of
+    /// features of another system's file that Haft does not support. `listed_by`: the command that lists all names.
     ///
     /// # Errors
     ///
@@ -77,12 +77,12 @@ fn expand(
     template.filled(arguments)
 }
 
-/// All templates by name. A project's takes no place of a person's.
+/// All templates by name. A template of the user has priority over one of the project.
 fn known(places: &Places, workspace: &Path, warn: Warn<'_>) -> Vec<Template> {
     in_dirs(source_dir::all(places, workspace, Kind::Commands), warn)
 }
 
-/// The templates of these folders by name; the first of a name is used.
+/// The templates of these folders by name; the first one with a name is used.
 pub(crate) fn in_dirs(dirs: Vec<SourceDir>, warn: Warn<'_>) -> Vec<Template> {
     let mut all: Vec<Template> = Vec::new();
     for dir in dirs {
@@ -131,7 +131,8 @@ fn own(text: &str) -> Read {
     Ok((header, text.to_owned(), Vec::new()))
 }
 
-/// Markdown of another system. It chooses neither an agent nor a model: most of its sessions have both already.
+/// Reads a Markdown file of another system. Its choice of an agent or a model is ignored: most of its sessions already
+/// have both.
 fn other(text: &str) -> Read {
     let (mut fields, text) = Fields::of(text).map_err(|bad| bad.to_string())?;
     let description = fields.text("description").unwrap_or_default();
@@ -157,7 +158,7 @@ fn gemini(text: &str) -> Read {
     Ok((Header { description, ..Header::default() }, prompt, Vec::new()))
 }
 
-/// The template that `prompt` begins with the name of, and its arguments.
+/// The template whose name `prompt` begins with, and the arguments.
 fn named<'a, 'b>(
     known: &'a [Template],
     prompt: &'b str,
@@ -173,7 +174,7 @@ fn named<'a, 'b>(
     }
 }
 
-/// Whether it may be `SERVER:PROMPT` of an MCP server: no command is called `SERVER:…`.
+/// Whether it may be `SERVER:PROMPT` of an MCP server, because no command is named `SERVER:…`.
 fn names_a_server(name: &str, known: &[Template]) -> bool {
     let Some((space, _)) = name.split_once(':') else { return false };
     let is_of = |template: &Template| template.name.split_once(':').is_some_and(|(other, _)| other == space);

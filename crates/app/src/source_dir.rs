@@ -1,4 +1,4 @@
-//! [`SourceDir`]: a folder with skills, commands or agents that a person or a project fills.
+//! [`SourceDir`]: a folder of the user or of a project with skills, commands or agents.
 use crate::{
     config::Places,
     plugin::{Plugin, installed},
@@ -14,10 +14,10 @@ use std::{
 /// Maximum depth of files below such a folder.
 const MAX_DEPTH: usize = 4;
 
-/// Maximum entries of such a folder that are looked at.
+/// Maximum number of entries of such a folder that are read.
 const MAX_ENTRIES: usize = 2_000;
 
-/// A folder that a person or a project fills.
+/// A folder of the user or of a project.
 pub(crate) struct SourceDir {
     /// The path of the folder.
     pub(crate) folder: PathBuf,
@@ -25,13 +25,13 @@ pub(crate) struct SourceDir {
     pub(crate) within: Option<PathBuf>,
     /// The system that its files were written for.
     pub(crate) system: System,
-    /// The plugin that it belongs to: its name, and where its files lie.
+    /// The plugin that it belongs to: its name, and the folder of its files.
     pub(crate) plugin: Option<(String, PathBuf)>,
 }
 
-/// The person's folders of this kind, then those of the project, each in the order of [`SYSTEMS`], then those of plugins. A
-/// folder that is the
-/// same as one before it, for example because the project is the person's home folder, is left out.
+/// All folders of this kind: the user's, then those of the project, each in the order of [`SYSTEMS`], then those of
+/// plugins. A folder that is the same as an earlier one is left out, for example if the project is the user's home
+/// folder.
 pub(crate) fn all(places: &Places, workspace: &Path, kind: Kind) -> Vec<SourceDir> {
     let own = SYSTEMS.iter().flat_map(|row| {
         let base = places.folder_of(row.system);
@@ -57,19 +57,19 @@ pub(crate) fn all(places: &Places, workspace: &Path, kind: Kind) -> Vec<SourceDi
 }
 
 impl SourceDir {
-    /// Whether the person vouches for what is here.
+    /// Whether the user trusts the files in it.
     pub(crate) fn is_own(&self) -> bool {
         self.within.is_none()
     }
 
-    /// The folders of a plugin, whose names begin with the plugin's.
+    /// The folders of a plugin. Names in them begin with the plugin's name.
     pub(crate) fn of_plugin(plugin: &Plugin, kind: Kind) -> Vec<Self> {
         let folders = match kind {
             Kind::Skills => &plugin.skills,
             Kind::Commands => &plugin.commands,
             Kind::Agents => &plugin.agents,
         };
-        // A folder by its real name, as `within` is compared with it.
+        // The real path, because `within` is compared with it.
         let files = plugin.files().canonicalize().unwrap_or_else(|_| plugin.files());
         let dir = |folder: &PathBuf| Self {
             folder: files.join(folder),
@@ -80,12 +80,12 @@ impl SourceDir {
         folders.iter().map(dir).collect()
     }
 
-    /// A name as a person uses it: `PLUGIN:NAME` for what a plugin brings.
+    /// A name as the user writes it: `PLUGIN:NAME` for a part of a plugin.
     pub(crate) fn named(&self, name: String) -> String {
         self.plugin.as_ref().map_or(name.clone(), |(plugin, _)| format!("{plugin}:{name}"))
     }
 
-    /// A text of a plugin with the place of its files where it names that.
+    /// Replaces the placeholder for the plugin's folder in a text of a plugin.
     pub(crate) fn filled(&self, text: &str) -> String {
         match &self.plugin {
             Some((_, files)) => text.replace("${CLAUDE_PLUGIN_ROOT}", &files.to_string_lossy()),
@@ -93,12 +93,12 @@ impl SourceDir {
         }
     }
 
-    /// Whether its files follow Haft's own rules.
+    /// Whether its files have Haft's own format.
     pub(crate) fn is_of_haft(&self) -> bool {
         self.system == System::Haft
     }
 
-    /// What is in it, by name; itself if it is a skill.
+    /// Its entries, by name; the folder itself if it is a skill.
     pub(crate) fn entries(&self) -> Vec<PathBuf> {
         if self.folder.join("SKILL.md").is_file() {
             return vec![self.folder.clone()];
@@ -109,8 +109,8 @@ impl SourceDir {
         entries
     }
 
-    /// The files with this ending in it and in the folders below, each with the name that it has for a person: the names of
-    /// those folders and its own, with `:` between them. Links to folders are followed if the person vouches for them.
+    /// The files with this ending in it and in the folders below, each with its name for the user: the names of these
+    /// folders and the file's own, joined by `:`. Links to folders are followed if the user trusts the folder.
     pub(crate) fn files(&self, ending: &str) -> Vec<(String, PathBuf)> {
         let walk = WalkBuilder::new(&self.folder)
             .standard_filters(false)

@@ -17,32 +17,32 @@ pub enum System {
     OpenCode,
 }
 
-/// What a folder holds.
+/// What a folder contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Folders with a file `SKILL.md`.
+    /// Skills: folders with a file `SKILL.md`.
     Skills,
-    /// Prompts that a person sends by their names.
+    /// Commands: prompts that the user sends by their names.
     Commands,
-    /// System prompts with a header.
+    /// Agents: system prompts with a header.
     Agents,
 }
 
-/// Where the files of a system lie.
+/// The folders of a system.
 pub(crate) struct SystemRow {
     pub(crate) system: System,
     /// The folder in a project.
     pub(crate) project: &'static str,
-    /// The person's folder, below the home folder.
+    /// The user's folder, below the home folder.
     pub(crate) person: &'static str,
-    /// The variable that names the person's folder in its place.
+    /// The variable that overrides the user's folder.
     pub(crate) variable: Option<&'static str>,
     skills: &'static [&'static str],
     commands: &'static [&'static str],
     agents: &'static [&'static str],
 }
 
-/// In the order in which they are read: the first file of a name is used. Sources, read 2026-11:
+/// The systems in the order in which they are read: the first file with a name is used. Sources, read 2026-11:
 /// code.claude.com/docs/en/settings, developers.openai.com/codex, geminicli.com/docs, opencode.ai/docs.
 pub(crate) static SYSTEMS: [SystemRow; 6] = [
     SystemRow {
@@ -102,7 +102,7 @@ pub(crate) static SYSTEMS: [SystemRow; 6] = [
 ];
 
 impl SystemRow {
-    /// The names of the folders that hold this.
+    /// The names of the folders with files of this kind.
     pub(crate) fn folders(&self, kind: Kind) -> &'static [&'static str] {
         match kind {
             Kind::Skills => self.skills,
@@ -113,7 +113,7 @@ impl SystemRow {
 }
 
 impl System {
-    /// The ending of the files that hold commands.
+    /// The file extension of commands.
     pub(crate) fn ending_of_commands(self) -> &'static str {
         match self {
             Self::Gemini => "toml",

@@ -1,4 +1,4 @@
-//! [`App::observer`]: shows what sessions record to a collector of telemetry, if the environment names one.
+//! [`App::observer`]: exports telemetry of sessions to a collector, if the environment names one.
 use crate::App;
 use haft_core::{CallId, Entry, SessionId};
 use haft_engine::Observer;
@@ -22,7 +22,7 @@ impl Observer for Observed {
 }
 
 impl App {
-    /// What sessions are to be observed by. A variable with an invalid value is a warning.
+    /// The observer for sessions. A variable with an invalid value causes a warning.
     pub(crate) fn observer(&self) -> Option<Arc<dyn Observer>> {
         let start = || match Telemetry::start(|name| self.environment.get(name).map(str::to_owned)) {
             Ok(telemetry) => telemetry.map(|telemetry| Arc::new(Observed(telemetry))),
@@ -34,10 +34,10 @@ impl App {
         self.telemetry.0.get_or_init(start).clone().map(|observed| observed as Arc<dyn Observer>)
     }
 
-    /// Sends the telemetry that is left, for at most 5 seconds. To be called at the end of the program.
+    /// Sends the remaining telemetry, for at most 5 seconds. Must be called at the end of the program.
     pub async fn send_telemetry(&self) {
         let Some(Some(observed)) = self.telemetry.0.get().cloned() else { return };
-        // The SDK blocks its thread, and needs this runtime to send. A panic of the SDK ends nothing.
+        // The SDK blocks its thread, and needs this runtime for sending. A panic of the SDK has no effect here.
         tokio::task::spawn_blocking(move || observed.0.shut_down()).await.ok();
     }
 }

@@ -1,5 +1,5 @@
-//! [`Kept`]: the tokens that clients of `haft mcp --listen` and `haft serve` send: made once, and readable only for the
-//! user.
+//! [`Kept`]: the tokens that clients of `haft mcp --listen` and `haft serve` send. A token is made once, and is
+//! readable only for the user.
 use crate::{Failure, untrusted_file};
 use std::{
     fs::{self, DirBuilder, Permissions},
@@ -8,19 +8,19 @@ use std::{
     path::Path,
 };
 
-/// The file of `haft mcp --listen` in Haft's home.
+/// Name of the token of `haft mcp --listen`, which is also the name of its file in Haft's home.
 pub const MCP: &str = "mcp-token";
 /// Name of the token of `haft serve`.
 pub const SERVE: &str = "serve-token";
 
-/// Random bytes of a token, enough that it cannot be guessed.
+/// Number of random bytes in a token: too many to guess.
 const BYTES: usize = 32;
 
 /// A token.
 pub struct Kept {
-    /// What clients send.
+    /// The token that clients send.
     pub token: String,
-    /// It was made a moment ago.
+    /// Whether it was made just now.
     pub is_new: bool,
 }
 
@@ -57,7 +57,7 @@ pub fn random() -> io::Result<String> {
     Ok(hex::encode(random))
 }
 
-/// It appears whole. Where two begin at once, both use the first one's.
+/// Writes the file atomically. If two processes begin at the same time, both use the token of the first.
 fn make(home: &Path, path: &Path) -> io::Result<String> {
     DirBuilder::new().recursive(true).mode(0o700).create(home)?;
     let token = random()?;

@@ -1,10 +1,11 @@
-//! [`Topic`]: a page of the documentation, which the program carries; [`page`] and [`sections`] look words up in them.
+//! [`Topic`]: a page of the documentation that is built into the program. [`page`] and [`sections`] find pages by
+//! words.
 
 /// A page of `docs/`.
 pub struct Topic {
     /// The name of its file, without `.md`.
     pub name: &'static str,
-    /// What it is about.
+    /// A short description.
     pub about: &'static str,
     markdown: &'static str,
 }
@@ -19,7 +20,7 @@ macro_rules! topics {
     };
 }
 
-/// The pages for people who use Haft, those that are read first in front.
+/// The pages for users of Haft; the ones to read first come first.
 pub const TOPICS: &[Topic] = topics! {
     "terminal" "the screen: keys, slash commands, approvals",
     "models" "providers, local servers, models inside Haft",
@@ -58,7 +59,7 @@ pub const TOPICS: &[Topic] = topics! {
     "troubleshooting" "messages, and what to do about them",
 };
 
-/// Words that no heading has, with the page or the section that they mean.
+/// Words that occur in no heading, with the page or the section that they stand for.
 const SYNONYMS: [(&str, &str); 13] = [
     ("sandbox", "security"),
     ("key", "secrets"),
@@ -75,22 +76,22 @@ const SYNONYMS: [(&str, &str); 13] = [
     ("benchmark", "eval"),
 ];
 
-/// Sections of one page that answer the same words.
+/// The sections of one page that match.
 pub struct Sections {
     /// The name of the page.
     pub topic: &'static str,
-    /// Their text, in Markdown.
+    /// The text of the sections, in Markdown.
     pub markdown: String,
 }
 
-/// The page of this name or of what it is a synonym for, in Markdown. A link to another page names `haft help` and that page.
+/// The page with this name or synonym, in Markdown. A link to another page becomes a `haft help` command.
 #[must_use]
 pub fn page(word: &str) -> Option<String> {
     let meant = meant(word);
     TOPICS.iter().find(|topic| topic.name == meant).map(|topic| readable(topic.markdown))
 }
 
-/// The sections whose heading is `words` or what they are a synonym for, in the order of the pages.
+/// The sections whose heading is `words`, or what `words` is a synonym for, in the order of the pages.
 #[must_use]
 pub fn sections(words: &str) -> Vec<Sections> {
     let meant = plain(meant(words));
@@ -107,7 +108,7 @@ pub fn related_sections(words: &str) -> Vec<Sections> {
     })
 }
 
-/// All words that [`page`] and [`sections`] know, for the nearest one.
+/// All words that [`page`] and [`sections`] know, to find the nearest match of an unknown word.
 #[must_use]
 pub fn words() -> Vec<String> {
     let names = TOPICS.iter().map(|topic| topic.name.to_owned());
@@ -157,12 +158,13 @@ fn headings(markdown: &str) -> Vec<Heading<'_>> {
         .collect()
 }
 
-/// A heading as it is typed: in small letters, without marks.
+/// A heading as a user types it: in lower case, without markup.
 fn plain(heading: &str) -> String {
     heading.to_lowercase().replace(['`', '[', ']'], "")
 }
 
-/// Without comments. Links to pages name the command that shows them; what links lead to within a page is left out.
+/// Removes comments. Replaces links to pages by the command that shows the page; removes the targets of links within a
+/// page.
 fn readable(markdown: &str) -> String {
     let lines = markdown.lines().filter(|line| !line.starts_with("<!--")).map(|line| {
         let mut parts = line.split("](");
@@ -175,7 +177,7 @@ fn readable(markdown: &str) -> String {
     lines.map(|line| line + "\n").collect()
 }
 
-/// Where a link leads a reader who has only the program.
+/// The target of a link, for a reader who has only the program.
 fn shown(target: &str) -> String {
     let file = target.split('#').next().unwrap_or_default();
     let topic = file.strip_suffix(".md").filter(|name| TOPICS.iter().any(|topic| topic.name == *name));
@@ -243,7 +245,7 @@ mod tests {
         }
     }
 
-    /// Pages that only people who work on Haft read, and those of the site.
+    /// Pages for developers of Haft, and pages of the site.
     const INTERNAL: [&str; 8] = [
         "README",
         "SUMMARY",

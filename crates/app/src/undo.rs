@@ -1,4 +1,4 @@
-//! [`Reopened`]: a session that is opened without a model, to put files back and forward again.
+//! [`Reopened`]: a session that is opened without a model, for undo and redo.
 use crate::{App, Failure, SessionPlan, SessionSpec, agents::AGENT, session::workspace};
 use futures::StreamExt;
 use haft_call::Moved;
@@ -20,38 +20,38 @@ use std::{
 pub struct Reopened {
     /// The session.
     pub session: Session,
-    /// What became of an undo or redo that an earlier process had begun and that was finished as the session was opened.
+    /// The result of an undo or redo that an earlier process began and that was finished when the session was opened.
     pub finished: Option<Restored>,
     engine: Engine,
 }
 
-/// What an undo or a redo did, or would do.
+/// The result, or the preview, of an undo or a redo.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Restored {
-    /// Whether files went back or forward.
+    /// Whether it is an undo or a redo.
     pub way: Direction,
     /// A change for each step, including files in `conflicts`.
     pub changes: Vec<Change>,
-    /// The files that were left alone, or would be: they were modified since, or for the reason in `failed`.
+    /// The files that were, or would be, left alone: they were modified since, or for the reason in `failed`.
     pub conflicts: Vec<PathBuf>,
     /// Files in `conflicts` that could not be written or read, and why; empty in a preview.
     pub failed: BTreeMap<PathBuf, String>,
-    /// The number of calls whose changes were not recorded, and remain.
+    /// Number of calls whose changes were not recorded, and so remain.
     pub untracked: usize,
     /// The calls that were taken back by their numbers.
     pub calls: Vec<usize>,
-    /// Files that hold changes of others as well.
+    /// Files that also hold changes that are not taken back.
     pub merged: Vec<PathBuf>,
     /// Files in `merged` that have conflict markers.
     pub marked: Vec<PathBuf>,
-    /// The prompt that leaves the conversation, the first one if there are several.
+    /// The prompt that is removed from the conversation; the first one if there are several.
     pub prompt: Option<String>,
-    /// The background tasks that run and that begin later, with their titles: nothing that they change is kept.
+    /// The background tasks that run or begin later, with their titles. Changes that they make are not recorded.
     pub tasks: Vec<(TaskId, String)>,
 }
 
 impl Restored {
-    /// What this fact says; `None` of another one.
+    /// The result that this fact records; `None` for other facts.
     fn of(fact: &Fact) -> Option<Self> {
         let Fact::Rewound { way, changes, conflicts, failed, untracked, calls, merged, marked } = fact else {
             return None;
@@ -79,8 +79,8 @@ impl Restored {
 }
 
 impl App {
-    /// Opens a session to undo in it: that with `id`, or the newest one of `workspace`, of calls without a model only one
-    /// that changed files. `None` is the current folder.
+    /// Opens a session for undo: the session `id`, or the newest session of `workspace`; a session of calls without a
+    /// model counts only if it changed files. For `workspace`, `None` is the current directory.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl App {
                     .0
             }
         };
-        // The files lie where the session worked, wherever the person stands.
+        // The files are where the session worked, whatever the current directory.
         if let Some(opened) = SessionOpened::of(&setup.home.peek(&id)?) {
             setup.workspace.clone_from(&opened.workspace);
         }
@@ -110,7 +110,7 @@ impl App {
         Ok(Reopened { session, finished, engine })
     }
 
-    /// Waits until an undo or redo is finished that an earlier process left in the middle, and tells the person in one line.
+    /// Waits until an undo or redo that an earlier process left unfinished is complete, and reports it in one line.
     pub(crate) async fn finished_rewind(&self, session: &Session) -> Option<Restored> {
         let restored = Restored::of(&session.finished_rewind().await?.fact)?;
         let what = match restored.way {
@@ -126,7 +126,8 @@ impl App {
         Some(restored)
     }
 
-    /// Plans a session; without the project's configuration if that cannot be read, since it may be what is to be put back.
+    /// Plans a session; without the project's configuration if that cannot be read, because undo may be what restores
+    /// it.
     fn plan_without_project_if_broken(&self, spec: SessionSpec) -> Result<SessionPlan, Failure> {
         let failure = match self.plan(&spec) {
             Ok(plan) => return Ok(plan),
@@ -167,7 +168,7 @@ impl Reopened {
         }
     }
 
-    /// Checks that the session's workspace is there, unless the session is a job: its work tree may have been removed.
+    /// Checks that the session's workspace exists, unless the session is a job: its work tree may have been removed.
     ///
     /// # Errors
     ///
@@ -183,8 +184,8 @@ impl Reopened {
         workspace(Some(&opened.workspace)).map(|_| ()).map_err(moved)
     }
 
-    /// Returns where the work of a job is whose work tree was removed, so that there are no files to put back; `None` if there
-    /// are.
+    /// For a job whose work tree was removed, so that there are no files to restore: says where its work is. Otherwise
+    /// `None`.
     #[must_use]
     pub fn without_work_tree(&self) -> Option<String> {
         let entries = self.session.entries();
@@ -200,7 +201,7 @@ impl Reopened {
         ))
     }
 
-    /// Says what going back `to` would do.
+    /// Returns the preview of going back `to`.
     ///
     /// # Errors
     ///
@@ -222,38 +223,38 @@ impl Reopened {
         })
     }
 
-    /// Goes back to the state behind the entry `to`.
+    /// Goes back to the state after the entry `to`.
     ///
     /// # Errors
     ///
     /// If the journal cannot be written.
     pub async fn go_back(&self, to: Seq) -> Result<Restored, Failure> {
-        // Afterwards the conversation no longer has them.
+        // Read first: afterwards the conversation no longer contains them.
         let (prompt, tasks) = (self.prompt_after(to), self.tasks_after(to));
         let restored = self.moved_by(Command::Rewind { to }).await?;
         Ok(Restored { prompt, tasks, ..restored })
     }
 
-    /// Returns the calls of the session, those that were taken back by their numbers included.
+    /// Returns the calls of the session, including those that were taken back by their numbers.
     pub fn calls(&self) -> PastCalls {
         PastCalls::of(&self.session.entries())
     }
 
-    /// Finds out what taking these calls back would do, and which later calls depend on them. Commands of the session may run
-    /// again, in views.
+    /// Plans taking these calls back: the effects, and the later calls that depend on them. Commands of the session may
+    /// run again, in views.
     ///
     /// # Errors
     ///
-    /// If a call cannot be taken back, whatever depends on it, or files cannot be read.
+    /// If a call cannot be taken back for a reason other than dependent calls, or files cannot be read.
     pub async fn plan_calls(&self, undo: &UndoCalls) -> Result<UndoPlan, NotUndone> {
         self.engine.plan_undo(&self.session, undo).await
     }
 
-    /// Takes these calls back, and keeps what came after them.
+    /// Takes these calls back, and keeps later changes.
     ///
     /// # Errors
     ///
-    /// If later calls depend on them, changes of others are in the way, or the journal cannot be written.
+    /// If later calls depend on them, other changes are in the way, or the journal cannot be written.
     pub async fn undo_calls(&self, undo: UndoCalls) -> Result<Restored, Failure> {
         self.moved_by(Command::UndoCalls(undo)).await
     }
@@ -300,12 +301,13 @@ impl Reopened {
         begun.filter(|(job, _)| !has_begun(job) && !has_ended(job)).collect()
     }
 
-    /// Returns the content of `file` as going back `to` would restore it, or as the last undo would have that left it
-    /// alone. `file` is a path in the workspace, or one from the current folder.
+    /// Returns the content of `file` that going back `to` would restore. Without `to`: the content that the last undo
+    /// would have restored if it had not left the file alone. `file` is relative to the workspace or to the current
+    /// directory.
     ///
     /// # Errors
     ///
-    /// If an undo would not restore the file, or it was no file before.
+    /// If an undo would not restore the file, or no file existed before.
     pub fn content_at(&self, file: &Path, to: Option<Seq>) -> Result<Vec<u8>, Failure> {
         let entries = self.session.entries();
         let Some(SessionOpened { workspace, .. }) = SessionOpened::of(&entries) else {
@@ -330,7 +332,7 @@ impl Reopened {
         }
     }
 
-    /// What the last undo would have done to the files that it left alone, until the next prompt.
+    /// The changes that the last undo did not make because it left these files alone. Empty after the next prompt.
     pub fn left_alone(&self) -> Vec<Change> {
         plan::left_alone(&self.session.entries())
     }

@@ -1,11 +1,11 @@
-//! [`text`]: reads files of a user or a project, with the care that a foreign repository requires.
+//! [`text`]: reads files of a user or a project, and treats them as untrusted.
 use haft_process::read_regular;
 use std::{io, path::Path};
 
-/// A larger file is not read, in bytes.
+/// Maximum size of a file, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Tells a person what was left out, and why.
+/// Tells the user what was left out, and why.
 pub type Warn<'a> = &'a dyn Fn(String);
 
 /// The text of a file; `None` if it does not exist or cannot be read, which `warn` reports.
@@ -39,8 +39,7 @@ pub fn read(path: &Path, within: Option<&Path>) -> io::Result<String> {
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
-/// Reads a regular file of a size that a person may have written. Anything else in its place is an error and cannot
-/// block.
+/// Reads a regular file of limited size. Anything else, such as a pipe or a device, is an error and cannot block.
 pub fn bytes(path: &Path) -> io::Result<Vec<u8>> {
     read_regular(path, MAX_FILE_BYTES)
 }

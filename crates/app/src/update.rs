@@ -1,8 +1,8 @@
-//! [`Updates`]: finds newer releases of Haft, installs them, and takes the last update back.
+//! [`Updates`]: finds newer releases of Haft, installs them, and reverts the last update.
 //!
-//! A release is trusted for one reason: the index that names it is signed with a key that this program or the person's
-//! configuration names. Servers, proxies and redirects on the way need no trust: the index holds the checksum of each
-//! package. Nothing is sent but requests for files.
+//! A release is trusted only because the index that names it is signed with a key from this program or from the user's
+//! configuration. Servers, proxies and redirects on the way need no trust, since the index contains the checksum of
+//! each package. Nothing is sent except requests for files.
 mod index;
 mod installation;
 mod notice;
@@ -29,17 +29,17 @@ use std::{
     time::Duration,
 };
 
-/// The index of a build that is handed out.
+/// Address of the index, built into distributed builds.
 const INDEX: Option<&str> = option_env!("HAFT_UPDATE_INDEX");
-/// The public key of its releases.
+/// The public key that signs their releases.
 const KEY: Option<&str> = option_env!("HAFT_UPDATE_KEY");
-/// A larger index is refused: one has a few hundred bytes for each system.
+/// Maximum size of an index. It has a few hundred bytes for each system.
 const MAX_INDEX_BYTES: u64 = 1 << 20;
-/// A signature has about 300 bytes.
+/// Maximum size of a signature. It has about 300 bytes.
 const MAX_SIGNATURE_BYTES: u64 = 16 << 10;
-/// If the configuration names no time.
+/// Used if the configuration sets no time.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// What every failure before the exchange ends with.
+/// The end of the message of every failure before the exchange.
 const UNCHANGED: &str = "nothing was changed";
 
 /// Updates of one program.
@@ -49,12 +49,13 @@ pub struct Updates<'a> {
     program: PathBuf,
 }
 
-/// What was found, or done.
+/// The result of a check, an update or a revert.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The version that ran.
+    /// The version of the running program.
     pub from: String,
-    /// The version that is installed afterwards. If nothing was done, the newest one, which is `from` without a newer one.
+    /// The version that is installed afterwards. If nothing was done, the newest version, which equals `from` if there
+    /// is no newer one.
     pub to: String,
     /// Whether the program was replaced.
     pub done: bool,
@@ -68,7 +69,7 @@ impl App {
     }
 }
 
-/// Where releases are looked up.
+/// The source of releases.
 struct Source {
     index: Address,
     keys: Vec<PublicKey>,
@@ -77,7 +78,7 @@ struct Source {
 }
 
 impl Updates<'_> {
-    /// Asks the index for a newer version.
+    /// Fetches the index and looks for a newer version.
     ///
     /// # Errors
     ///
@@ -91,14 +92,14 @@ impl Updates<'_> {
         }
     }
 
-    /// Installs the newest version, if it is newer, and keeps the program that it replaces. `progress` is told how many bytes
-    /// of how many are here.
+    /// Installs the newest version, if it is newer, and keeps the program that it replaces. `progress` receives the
+    /// number of bytes fetched so far, and the total.
     ///
     /// # Errors
     ///
-    /// Fails as [`Self::check`] does; if something else owns the program; if the package does not come whole, does not
-    /// have its checksum, or does not run here; if the folder of the program cannot be written. The program is then as
-    /// it was.
+    /// Fails as [`Self::check`] does; if something else owns the program; if the package is incomplete, has another
+    /// checksum, or does not run here; if the folder of the program cannot be written. The program then stays as it
+    /// was.
     pub async fn install(&self, progress: &mut (dyn FnMut(u64, u64) + Send)) -> Result<Outcome, Failure> {
         let program = self.own_program()?;
         let source = self.source()?;
@@ -122,7 +123,7 @@ impl Updates<'_> {
         Ok(outcome(version, true))
     }
 
-    /// Exchanges the program for the one that the last update replaced.
+    /// Swaps the program with the one that the last update replaced.
     ///
     /// # Errors
     ///
@@ -137,7 +138,7 @@ impl Updates<'_> {
         Ok(outcome(version, true))
     }
 
-    /// The program without links, if Haft may replace it.
+    /// The real path of the program, if Haft may replace it.
     fn own_program(&self) -> Result<PathBuf, Failure> {
         let program = self.program.canonicalize().map_err(|error| {
             Failure::failed(format!("cannot find the running program `{}`: {error}", self.program.display()))
@@ -150,7 +151,7 @@ impl Updates<'_> {
     }
 
     fn settings(&self) -> Result<UpdateFile, Failure> {
-        // The configuration of the home, so that no project decides.
+        // The configuration for the home, so that no project affects updates.
         Ok(self.app.config(&self.app.places.home, &Settings::default())?.user.update)
     }
 
@@ -171,7 +172,8 @@ impl Updates<'_> {
         Ok(Source { index, keys: index::keys(key)?, timeout, proxy })
     }
 
-    /// The program is in place already, so what fails here is only reported.
+    /// Refreshes the files that come with the program. The program is already in place, so an error here is only
+    /// reported.
     async fn refresh_shares(&self, program: &Path) {
         for problem in shares::refresh(program, &self.app.environment).await {
             self.app.warn(problem);
@@ -243,12 +245,12 @@ fn outcome(to: String, done: bool) -> Outcome {
     Outcome { from: current().to_string(), to, done }
 }
 
-/// The version that runs.
+/// The version of the running program.
 fn current() -> Version {
     env!("CARGO_PKG_VERSION").parse().expect("Cargo takes no other version")
 }
 
-/// The name of this system, as Rust and the index have it.
+/// The name of this system, as Rust and the index write it.
 fn target() -> String {
     let system = match OS {
         "linux" if cfg!(target_env = "musl") => "unknown-linux-musl",

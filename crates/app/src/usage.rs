@@ -1,4 +1,4 @@
-//! [`App::usage`]: tokens and money by day, model and project, over all sessions.
+//! [`App::usage`]: tokens and costs by day, model and project, over all sessions.
 use crate::{App, Failure, config::Settings, model, session};
 use haft_core::{Price, SessionId, Usage};
 use haft_engine::{Used, UsedRequest};
@@ -7,24 +7,24 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// What a day, a model, a project, or all of them used.
+/// The usage of a day, a model, a project, or in total.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Row {
     /// `2026-11-23`, `openai/gpt-5`, `/home/me/project`.
     #[serde(skip)]
     pub key: String,
-    /// Sessions that asked a model.
+    /// Number of sessions that asked a model.
     pub sessions: usize,
-    /// Requests to models.
+    /// Number of requests to models.
     pub requests: u64,
-    /// All tokens.
+    /// Number of tokens of all kinds.
     pub tokens: u64,
     /// The tokens by kind.
     #[serde(flatten)]
     pub usage: Usage,
-    /// The cost of what has a price; `None` if nothing has.
+    /// The cost of the requests with a known price, in US dollars; `None` if no price is known.
     pub cost_usd: Option<f64>,
-    /// Tokens whose price is not known.
+    /// Tokens without a known price.
     pub unpriced_tokens: u64,
     #[serde(skip)]
     seen: BTreeSet<SessionId>,
@@ -61,26 +61,25 @@ impl Row {
     }
 }
 
-/// The usage, summed in three ways.
+/// The usage, summed by day, model and project.
 #[derive(Debug, Default)]
 pub struct Sums {
-    /// All of it.
+    /// The total.
     pub total: Row,
-    /// In order; days on which nothing was used are left out.
+    /// By day, in order; days without usage are left out.
     pub days: Vec<Row>,
-    /// What cost most first, then what used most tokens.
+    /// By model: highest cost first, then most tokens.
     pub models: Vec<Row>,
-    /// In the same order.
+    /// By project, sorted in the same way.
     pub projects: Vec<Row>,
 }
 
 impl App {
-    /// What all sessions have used since `first`, a moment in the person's time zone. Computed from the journals each
-    /// time.
+    /// The usage of all sessions since `first`, a time in the user's time zone. Computed from the journals each time.
     ///
     /// # Errors
     ///
-    /// If the configuration is invalid: it may have prices.
+    /// If the configuration, which may set prices, is invalid.
     pub fn usage(&self, first: &Zoned) -> Result<Sums, Failure> {
         let since = u64::try_from(first.timestamp().as_millisecond()).unwrap_or_default();
         let config = self.config(&session::workspace(None)?, &Settings::default())?;
@@ -93,12 +92,12 @@ impl App {
     }
 }
 
-/// More days than these are listed only if something was used.
+/// Maximum number of days for which days without usage are listed.
 const MAX_GAP_DAYS: i32 = 62;
 
 impl Sums {
-    /// Returns the days from the first one that used something to `last`, with those on which nothing was used; without
-    /// them if there are more than two months.
+    /// Returns the days from the first one with usage to `last`, including days without usage. If that is more than two
+    /// months, days without usage are left out.
     #[must_use]
     pub fn every_day(&self, first: Date, last: Date) -> Vec<Row> {
         let begun = self.days.first().and_then(|row| row.key.parse::<Date>().ok()).unwrap_or(first);

@@ -1,5 +1,5 @@
-//! [`User`] and [`Role`]: whom `haft serve` lets in besides the person who started it. Each user has a role, and a token of
-//! which the file [`FILE`] in Haft's home holds no more than the SHA-256.
+//! [`User`] and [`Role`]: the users of `haft serve` besides its owner. Each user has a role and a token. The file
+//! [`FILE`] in Haft's home contains only the SHA-256 of the token.
 use crate::{
     Failure,
     config::serve::{Permission, RoleFile, ServeFile, VisibleSessions},
@@ -18,29 +18,30 @@ use std::{
 
 /// The file of users in Haft's home.
 pub const FILE: &str = "serve-users.json";
-/// Held while the file changes.
+/// The lock file, held while the file of users changes.
 const LOCK: &str = "serve-users.lock";
-/// Characters of a name.
+/// Maximum number of characters in a name.
 const MAX_NAME_LENGTH: usize = 64;
 
-/// A user, as the file has them.
+/// A user, as stored in the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {
-    /// The name, which journals and the audit log hold.
+    /// The name that journals and the audit log use.
     pub name: String,
     /// The name of the role.
     pub role: String,
-    /// SHA-256 of the token, in hexadecimal; `None` for a user who logs in elsewhere and was not added here.
+    /// SHA-256 of the token, in hexadecimal; `None` for a user who logs in through another system and was not added
+    /// here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_sha256: Option<String>,
     /// When the user was added, in milliseconds since 1970-01-01 UTC.
     pub added_at: u64,
 }
 
-/// What users of a role may do.
+/// The permissions of the users of a role.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Role {
-    /// Name of the user.
+    /// Name of the role.
     pub name: String,
     file: RoleFile,
 }
@@ -71,14 +72,14 @@ impl Role {
         self.file.models.is_empty() || self.file.models.iter().any(|pattern| matches(pattern, model))
     }
 
-    /// What the configuration says of it.
+    /// The role's entry in the configuration.
     #[must_use]
     pub fn file(&self) -> &RoleFile {
         &self.file
     }
 }
 
-/// Whether `text` is `pattern`, in which `*` stands for any characters.
+/// Whether `text` matches `pattern`, in which `*` stands for any characters.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let Some((begin, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(text) = text.strip_prefix(begin) else { return false };
@@ -86,7 +87,7 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     ends.into_iter().any(|place| matches(rest, &text[place..]))
 }
 
-/// All roles, by name: those that Haft has, and those of the configuration.
+/// All roles, by name: the built-in ones and those of the configuration.
 #[must_use]
 pub fn roles(file: &ServeFile) -> BTreeMap<String, Role> {
     use Permission::{Administer, Approve, Prompt, View};
@@ -112,7 +113,7 @@ pub fn roles(file: &ServeFile) -> BTreeMap<String, Role> {
 /// The users in `home`, by name.
 ///
 /// # Errors
-/// Fails where there is a file and it cannot be read.
+/// If the file exists but cannot be read.
 pub fn list(home: &Path) -> Result<Vec<User>, Failure> {
     let path = home.join(FILE);
     let failed = |why: String| {
@@ -126,10 +127,10 @@ pub fn list(home: &Path) -> Result<Vec<User>, Failure> {
     }
 }
 
-/// Adds a user, or gives one of this name another role and another token. Returns the token, which is kept nowhere.
+/// Adds a user, or gives an existing one another role and another token. Returns the token, which is stored nowhere.
 ///
 /// # Errors
-/// Fails where the name or the role is invalid, and where the file cannot be changed.
+/// If the name or the role is invalid, or the file cannot be changed.
 pub fn add(home: &Path, roles: &BTreeMap<String, Role>, name: &str, role: &str) -> Result<String, Failure> {
     if !is_name(name) {
         return Err(Failure::usage(format!("`{}` is not a name of a user", name.escape_debug())).hint(
@@ -155,7 +156,7 @@ pub fn add(home: &Path, roles: &BTreeMap<String, Role>, name: &str, role: &str) 
     Ok(token)
 }
 
-/// Whether this can be the name of a user.
+/// Whether this is a valid user name.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
     let fits = |char: char| char.is_ascii_alphanumeric() || ".-_@+".contains(char);
@@ -166,10 +167,11 @@ fn now() -> u64 {
     u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default()
 }
 
-/// Notes that a user has logged in elsewhere, with `role`. A user who was added here keeps that role. Returns the role.
+/// Records that a user logged in through another system, with `role`. A user who was added here keeps the role given
+/// here. Returns the role in force.
 ///
 /// # Errors
-/// Fails where the file cannot be read or changed.
+/// If the file cannot be read or changed.
 pub fn note_login(home: &Path, name: &str, role: &str) -> Result<String, Failure> {
     let mut has = role.to_owned();
     change(home, |users| {
@@ -188,10 +190,10 @@ pub fn note_login(home: &Path, name: &str, role: &str) -> Result<String, Failure
     Ok(has)
 }
 
-/// Removes a user. The token is refused from the next request on.
+/// Removes a user. From the next request on, the token is refused.
 ///
 /// # Errors
-/// Fails where there is no such user, and where the file cannot be changed.
+/// If there is no such user, or the file cannot be changed.
 pub fn remove(home: &Path, name: &str) -> Result<(), Failure> {
     change(home, |users| {
         let before = users.len();
@@ -204,13 +206,13 @@ pub fn remove(home: &Path, name: &str) -> Result<(), Failure> {
     })
 }
 
-/// SHA-256 of a token, as the file holds it. A token is random, and long enough that this needs no salt.
+/// SHA-256 of a token, as stored in the file. A token is random and long, so the hash needs no salt.
 #[must_use]
 pub fn hash_of(token: &[u8]) -> String {
     hex::encode(Sha256::digest(token))
 }
 
-/// Gives a file that root makes to the account that runs the server: that of `home`.
+/// If root makes the file, its owner becomes the owner of `home`: the account that runs the server.
 fn give_to_server(home: &Path, file: &File) {
     if let Ok(folder) = fs::metadata(home) {
         let _only_root_may = fchown(file, Some(folder.uid()), Some(folder.gid()));
@@ -230,7 +232,7 @@ fn change(home: &Path, change: impl FnOnce(&mut Vec<User>) -> Result<(), Failure
     users.sort_by(|one, other| one.name.cmp(&other.name));
     let text = serde_json::to_string_pretty(&users).map_err(|error| failed(error.into()))?;
     let write = || {
-        // Readable only for the person who runs the server.
+        // Readable only for the account that runs the server.
         let mut file = tempfile::NamedTempFile::new_in(home)?;
         writeln!(file, "{text}")?;
         give_to_server(home, file.as_file());

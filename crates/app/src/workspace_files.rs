@@ -1,12 +1,12 @@
-//! [`workspace_files`]: lists the files of a workspace, for `@NAME`.
+//! [`workspace_files`]: lists the files of a workspace, for completing `@NAME`.
 use ignore::WalkBuilder;
 use std::path::Path;
 
-/// More files than this are not offered.
+/// Maximum number of files that are offered.
 const MAX_FILES: usize = 500_000;
 
-/// Files that no `.gitignore` names, relative to `workspace`, in the order of their names. Hidden ones and those in hidden
-/// folders come last; what is Git's own is left out.
+/// The files that no `.gitignore` matches, relative to `workspace`, sorted by name. Hidden files and those in hidden
+/// folders come last; Git's own files are left out.
 pub(crate) fn workspace_files(workspace: &Path) -> Vec<String> {
     let is_wanted = |entry: &ignore::DirEntry| entry.file_name() != ".git";
     let mut walk = WalkBuilder::new(workspace);

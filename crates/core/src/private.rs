@@ -1,7 +1,8 @@
 //! Support for the code that `#[tool]` generates; not a public interface.
 //!
-//! What a function returns is found from its type by *autoref specialisation*: method lookup tries `&&Returned<T>`
-//! before `&Returned<T>` before `Returned<T>`, so the most special rule is on the most references.
+//! The conversion of a function's result depends on its type, by *autoref specialization*: method lookup tries
+//! `&&Returned<T>` before `&Returned<T>` before `Returned<T>`, so the most specific rule is implemented for the most
+//! references.
 
 pub use futures::future::BoxFuture;
 pub use inventory;
@@ -17,17 +18,17 @@ use tokio::{
     task::{JoinError, spawn_blocking},
 };
 
-/// A tool as a registry holds it.
+/// Converts a tool to the form that a registry stores.
 pub fn erase(tool: impl Tool) -> Arc<dyn AnyTool> {
     Arc::new(crate::tool::erase(tool))
 }
 
-/// The type of a function.
+/// Returns the type of a function.
 pub fn type_of<F: 'static>(_: F) -> TypeId {
     TypeId::of::<F>()
 }
 
-/// Runs `work` on a thread where it may block. A panic in it continues here.
+/// Runs `work` on a thread that may block. A panic in it continues in the caller.
 pub async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     if Handle::try_current().is_err() {
         return work();
@@ -35,12 +36,12 @@ pub async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 's
     match spawn_blocking(work).await.map_err(JoinError::try_into_panic) {
         Ok(done) => done,
         Err(Ok(panic)) => resume_unwind(panic),
-        // The runtime ends, and the caller with it.
+        // The runtime ends, and so does the caller.
         Err(Err(_)) => std::future::pending().await,
     }
 }
 
-/// What a function returned, to be taken once.
+/// The result of a function, which can be taken once.
 pub struct Returned<T>(Cell<Option<T>>);
 
 impl<T> Returned<T> {
@@ -54,7 +55,7 @@ impl<T> Returned<T> {
     }
 }
 
-/// First step, first rule: an error that is worded for a model already.
+/// First step, first rule: an error that is already worded for a model.
 pub trait FromToolError {
     /// Inside the `Result`.
     type Value;
@@ -69,7 +70,7 @@ impl<T> FromToolError for &&Returned<Result<T, ToolError>> {
     }
 }
 
-/// First step, second rule: an error is worded as it displays itself.
+/// First step, second rule: any other error gets its displayed text.
 pub trait FromResult {
     /// Inside the `Result`.
     type Value;
@@ -84,7 +85,7 @@ impl<T, E: Display> FromResult for &Returned<Result<T, E>> {
     }
 }
 
-/// The last rule of the first step: any other type is not an error.
+/// First step, last rule: any other type is not an error.
 pub trait FromValue {
     /// The value itself.
     type Value;
@@ -99,7 +100,8 @@ impl<T> FromValue for Returned<T> {
     }
 }
 
-/// Second step, first rule: an output stays as it is, nothing is worded, and a text that may be missing is a text or null.
+/// Second step, first rule: a `ToolOutput` stays as it is, `()` becomes a fixed text, and an optional text becomes the
+/// text or null.
 pub trait AsOutput {
     /// What the tool hands back.
     fn output(&self) -> Result<ToolOutput, ToolError>;
@@ -118,7 +120,7 @@ impl AsOutput for &&Returned<()> {
     }
 }
 
-/// What a model reads of a function that returns nothing.
+/// The text for the model if a function returns nothing.
 const NO_OUTPUT: &str = "(no output)";
 
 impl<T: AsRef<str>> AsOutput for &&Returned<Option<T>> {

@@ -1,4 +1,4 @@
-//! [`Tool`]: the contract of a tool. [`ToolContext`]: what a call gets.
+//! [`Tool`]: the contract of a tool. [`ToolContext`]: the data and functions that a call gets.
 pub mod access;
 pub mod alias;
 pub mod background;
@@ -38,68 +38,67 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Something a model may call. Implement this, or write `#[tool]` on a plain function.
+/// A tool that a model may call. Implement this, or write `#[tool]` on a plain function.
 ///
-/// For each call the engine checks the arguments against the schema of `Args`, asks for the [`Effect`]s, lets
-/// the policy judge them, opens a private view of the workspace, and only then calls `run`. The call is stopped by
-/// being dropped, so `run` must not leave anything behind that its guards do not clean up. A panic becomes an
-/// error for the model. What `run` did to files is recorded and made real after it returned `Ok`.
+/// For each call, the engine checks the arguments against the schema of `Args`, asks for the [`Effect`]s, lets the
+/// policy judge them, opens a private view of the workspace, and only then calls `run`. A call is stopped by dropping
+/// its future, so its guards must clean up everything that `run` leaves behind. A panic becomes an error for the model.
+/// The changes of files that `run` makes are recorded, and applied to the workspace after it returned `Ok`.
 pub trait Tool: Send + Sync + 'static {
-    /// What the model calls. Lower case, words joined by `_`.
+    /// The name by which the model calls the tool: lower case, words joined by `_`.
     const NAME: &'static str;
     /// The arguments. Its doc comment is the description that the model reads, and the doc comments of its
     /// fields are those of the parameters: short, imperative, with the unit.
     ///
-    /// What a model may give though it is not advertised: a field with `#[schemars(extend("x-hidden" = true))]`, and
-    /// another schema of a field with `#[schemars(extend("x-accepts" = {…}))]`.
+    /// A model may give parameters that it is not shown: fields with `#[schemars(extend("x-hidden" = true))]`. With
+    /// `#[schemars(extend("x-accepts" = {…}))]`, a field accepts another schema than the one that the model is shown.
     type Args: DeserializeOwned + JsonSchema + Send;
-    /// What other systems call this tool and its parameters.
+    /// Names that other systems use for this tool and its parameters.
     const ALIASES: Aliases = Aliases::NONE;
-    /// Whether a terminal shows nothing that moves while a call runs.
+    /// Whether terminals must not animate while a call runs.
     const SUPPRESS_ANIMATION: bool = false;
-    /// Whether a call has a time limit of its own, or waits for a person. If not, [`crate::Limits::call_seconds`]
-    /// applies.
+    /// Whether a call has a timeout of its own, or waits for the user. If not, [`crate::Limits::call_seconds`] applies.
     const ENDS_ITSELF: bool = false;
-    /// Whether no call changes a file of the workspace, though no effects say so: it speaks to a person, to the network, or
-    /// of the conversation. An undo then warns of nothing that was not recorded.
+    /// Whether no call changes files of the workspace, although it states no effects: it communicates with the user or
+    /// the network, or concerns only the conversation. An undo then does not warn of changes that were not recorded.
     const LEAVES_FILES: bool = false;
-    /// Whether making a call twice is making it once: a question, or a search. A call that a crash cut off is made again
-    /// then; otherwise the model is told that what it did is unknown. Only for a tool that leaves files.
+    /// Whether a call that a crash interrupted is made again, since making it twice does no harm: a question, or a search.
+    /// Otherwise the model is told that its effects are unknown. Applies to tools with [`Self::LEAVES_FILES`].
     const IDEMPOTENT: bool = false;
-    /// Whether the arguments of a call quote files as the model has read them, as those of an edit do. A call is refused if
-    /// such a file was changed since. Other tools that read what they write see it as it is, and so are not refused.
+    /// Whether the arguments of a call quote files as the model has read them, like those of an edit. A call is refused
+    /// if such a file has changed since. Tools that read the current content before they write are not refused.
     const QUOTES_FILES: bool = false;
 
-    /// Returns what a call with these arguments would touch, stated before it runs and without looking at files.
-    /// Empty: nothing that the user must be asked about, and not to be repeated after a crash either, unless the tool is
+    /// Returns the effects of a call with these arguments, before it runs and without reading files. Empty if no
+    /// approval is needed for anything; such a call is also not repeated after a crash, unless the tool is
     /// [idempotent](Self::IDEMPOTENT).
     fn effects(&self, args: &Self::Args, workspace: &Path) -> Vec<Effect>;
 
-    /// Returns the arguments with all that the call needs to reach what lies outside of its view. `args` has passed the check
-    /// against the schema.
+    /// Returns the arguments, extended by everything that the call needs to reach beyond its view. `args` has passed
+    /// the check against the schema.
     fn outside(&self, args: Value) -> Value {
         args
     }
 
-    /// Runs the call. Files are reached through [`ToolContext::path`] only.
+    /// Runs the call. Files must be accessed through [`ToolContext::path`].
     fn run(
         &self,
         args: Self::Args,
         ctx: &ToolContext,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 
-    /// Returns worked examples, for models so small that they only follow what they have seen.
+    /// Returns worked examples, for models so small that they can only imitate them.
     fn examples(&self) -> Vec<Example> {
         Vec::new()
     }
 }
 
-/// Everything a call may know and do. Made anew for each call, so nothing is shared by accident.
+/// The data and functions that a call may use. Made for each call, so that nothing is shared by accident.
 #[derive(Clone)]
 pub struct ToolContext {
     /// The session that the call belongs to.
     pub session: crate::SessionId,
-    /// The message that the call is in: in a session the place of the reply in its journal.
+    /// The message that contains the call; in a session, the sequence number of the reply in the journal.
     pub message: String,
     /// The agent that makes the call.
     pub agent: String,
@@ -109,24 +108,24 @@ pub struct ToolContext {
     pub channel: Option<crate::Channel>,
     /// The call's own view of the workspace, and the folder in which commands start.
     pub workspace: PathBuf,
-    /// The real workspace, for jobs: they outlive the view, so what they do is not staged.
+    /// The real workspace, for background tasks: they outlive the view, so their changes are not staged.
     pub live: PathBuf,
-    /// What processes may reach.
+    /// What processes may access.
     pub access: Access,
-    /// What is below the folders that the call may read, and may be read as well.
+    /// The rules on which files below readable folders the call may read.
     pub readable: Arc<crate::Readable>,
-    /// Folder of the session for what is too long for a result. It may not be there yet; reading in it needs no
+    /// Folder of the session for output that is too long for a result. It may not exist yet; reading in it needs no
     /// approval.
     pub artifacts: PathBuf,
-    /// Work that outlives the call.
+    /// Runs work that outlives the call.
     pub jobs: Arc<dyn BackgroundTasks>,
-    /// The user who may be asked.
+    /// Asks the user.
     pub person: Arc<dyn Person>,
-    /// The subagents that may do a part of the work.
+    /// Runs subagents that do a part of the work.
     pub subagents: Arc<dyn Subagents>,
-    /// A model that answers beside the conversation, once the person has agreed.
+    /// Asks a model outside of the conversation, after the user has agreed.
     pub sampler: Arc<dyn Sampler>,
-    /// For blocking loops; ordinary async code is stopped by being dropped.
+    /// Canceled when the call is stopped; for blocking loops. Async code need not check it: its future is dropped.
     pub cancel: CancellationToken,
     /// Called through [`ToolContext::progress`].
     pub on_progress: Arc<dyn Fn(String) + Send + Sync>,
@@ -135,12 +134,12 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// Shows `chunk` to clients that watch. Not recorded, not sent to the model.
+    /// Shows `chunk` to clients that follow the call. It is neither recorded nor sent to the model.
     pub fn progress(&self, chunk: impl Into<String>) {
         (self.on_progress)(chunk.into());
     }
 
-    /// Returns where the file that the model calls `path` is in this call's view.
+    /// Returns the path, in this call's view, of the file that the model names `path`.
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         self.view.locate(path.as_ref())
     }
@@ -149,26 +148,26 @@ impl ToolContext {
 /// How a tool presents itself to a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolSpec {
-    /// What the model calls.
+    /// The name that the model uses.
     pub name: String,
-    /// When to use it and what it gives.
+    /// When to use the tool, and what it returns.
     pub description: String,
     /// JSON Schema (draft 2020-12) of an object, without references.
     pub parameters: Value,
-    /// For models so small that they only follow what they have seen.
+    /// Worked examples, for models so small that they can only imitate them.
     pub examples: Examples,
 }
 
 /// A worked example: a request, the call that it needs, the call's result, and the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Example {
-    /// What a person asked.
+    /// The request of the user.
     pub request: String,
     /// The arguments of the call.
     pub arguments: Value,
-    /// What the model read.
+    /// The result that the model reads.
     pub result: String,
-    /// What the model answered.
+    /// The model's answer.
     pub answer: String,
 }
 
@@ -186,7 +185,7 @@ pub struct Examples(Arc<LazyExamples>);
 type LazyExamples = LazyLock<Vec<Example>, Box<dyn FnOnce() -> Vec<Example> + Send>>;
 
 impl Examples {
-    /// Examples that `make` returns, which is called at most once, when they are needed.
+    /// Makes examples from `make`, which is called at most once, when they are needed.
     pub fn when_needed(make: impl FnOnce() -> Vec<Example> + Send + 'static) -> Self {
         Self(Arc::new(LazyLock::new(Box::new(make))))
     }
@@ -238,11 +237,12 @@ impl ToolSpec {
     }
 }
 
-/// The object-safe twin of [`Tool`]. Registries hold it; tools from an MCP server implement it directly.
+/// The object-safe variant of [`Tool`]. Registries store it; tools of MCP servers implement it directly.
 pub trait AnyTool: Send + Sync {
     /// Returns how the tool presents itself. Constant while the tool is registered.
     fn spec(&self) -> &ToolSpec;
-    /// Returns the JSON Schema that arguments are held against. It may allow more than the model is shown.
+    /// Returns the JSON Schema against which arguments are checked. It may allow more than the schema that the model is
+    /// shown.
     fn accepts(&self) -> Value {
         self.spec().parameters.clone()
     }
@@ -270,8 +270,8 @@ pub trait AnyTool: Send + Sync {
     fn quotes_files(&self) -> bool {
         false
     }
-    /// Returns whether a call claims to change nothing, wherever it works: such calls run in parallel once they are
-    /// allowed. What they may do is still for [`AnyTool::effects`] to say.
+    /// Returns whether no call changes anything, wherever the tool works: such calls run in parallel after they are
+    /// allowed. [`AnyTool::effects`] still states their effects.
     fn is_read_only(&self) -> bool {
         false
     }

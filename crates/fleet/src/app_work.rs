@@ -1,4 +1,4 @@
-//! [`AppWork`]: attempts at the jobs of a fleet: a restored session continues like any job that lost its process.
+//! [`AppWork`]: runs attempts at the jobs of a fleet. A restored session continues like any job that lost its process.
 use crate::{
     Begun, DEFAULT_QUEUE, Ended, FleetError, LiveSender, NewJob, Owner, Preparation, Work, replay_changes,
 };
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 pub struct AppWork {
     /// Opens the sessions.
     pub app: App,
-    /// What is asked for, but for the directory and the session.
+    /// The request for a session, without the directory and the session.
     pub spec: SessionSpec,
 }
 
@@ -35,9 +35,10 @@ impl Work for AppWork {
     }
 
     fn work(&self, begun: Begun) -> BoxFuture<'static, Ended> {
-        // Sessions of an attempt are in a folder of its own.
+        // The sessions of an attempt are in a folder of the attempt.
         let app = self.app.clone().with_home(&begun.home);
-        // What the work is compared with is the commit for every attempt: a later one knows no branch that the job began with.
+        // All attempts compare the work with this commit: a later attempt does not know the branch at which the job
+        // began.
         let start = begun.start.clone().map(|commit| BaseCommit { branch: Some(commit.clone()), commit });
         let (workspace, start) = (Some(begun.tree.clone()), start.map(Box::new));
         let spec = SessionSpec { workspace, start, ..self.spec.clone() };
@@ -80,7 +81,7 @@ async fn attempt(app: &App, spec: &SessionSpec, begun: Begun) -> Result<Ended, F
     job.engine.shut_down().await;
     Ok(match concluded {
         Err(Left) => Ended::Left,
-        // A model that cannot be asked now may be asked later.
+        // A model that cannot be asked at the moment may be asked later.
         Ok(conclusion) if outcome == Some(Outcome::Failed) => Ended::Failed(conclusion.reason),
         Ok(_) if is_limited && !has_begun => Ended::OverBudget(format!(
             "the budgets of its owner and its queue leave {}, too little for its first request",
@@ -99,8 +100,8 @@ fn is_too_little(entries: &[Arc<Entry>]) -> bool {
         && matches!(reached, Some(Fact::BudgetReached { what: Resource::Usd, .. }))
 }
 
-/// What the job came to, where the worker of an earlier attempt died before it could settle that. A first attempt is one
-/// that a person wants, whatever it came to before.
+/// The conclusion of an earlier attempt whose worker died before it could settle the job. At a first attempt, only a
+/// completed job counts as concluded, because a user asked for the attempt whatever came before.
 fn concluded_before(entries: &[Arc<Entry>], attempt: i32) -> Option<Conclusion> {
     let Some(Fact::JobFinished(conclusion)) = entries.last().map(|entry| &entry.fact) else { return None };
     let is_failure = haft_app::jobs::outcome_of(entries) == Some(Outcome::Failed) || is_too_little(entries);
@@ -111,7 +112,7 @@ fn concluded_before(entries: &[Arc<Entry>], attempt: i32) -> Option<Conclusion> 
 /// The worker was told to leave.
 struct Left;
 
-/// Turns that people steer and stop through the database.
+/// Runs turns that users steer and stop through the database.
 struct Followed<'a> {
     session: &'a Session,
     live: LiveSender,
@@ -146,13 +147,13 @@ impl Turns for Followed<'_> {
     }
 }
 
-/// The owner of what the person who runs the fleet gives.
+/// The owner of jobs that the operator of the fleet submits.
 pub const ADMIN: &str = "admin";
 
-/// Maximum attempts at a job before it is left to people.
+/// Maximum attempts at a job before it becomes dead.
 const MAX_ATTEMPTS: i32 = 5;
 
-/// A job for a worker.
+/// Makes a job for workers.
 ///
 /// # Errors
 ///
@@ -164,7 +165,7 @@ pub fn new_job(
     description: String,
     owner: Owner,
 ) -> Result<NewJob, Failure> {
-    // Agents of the repository are unknown here.
+    // An agent of the repository cannot be used: the repository is not here.
     let agent = app.agent(Path::new("/nonexistent"), &kind)?;
     let branch = agent.work_tree.then(|| format!("haft/{id}"));
     let job_type = agent.job.clone().unwrap_or_else(|| kind.clone());

@@ -1,23 +1,23 @@
-//! The audit log of a fleet: lines that PostgreSQL chains and only appends.
+//! [`append_to_audit`] and [`audit_log`]: the audit log of a fleet. PostgreSQL chains its lines, and only appends.
 use crate::{
     database::{Database, Parameters, SHORT},
     error::FleetError,
 };
 use tokio_postgres::{Row, types::Type};
 
-/// Lines that one statement reads.
+/// Number of lines that one statement reads.
 const BATCH: i64 = 1_000;
 
 /// Appends `entry`, a JSON object on one line.
 ///
 /// # Errors
-/// If PostgreSQL cannot be reached; the line may be there all the same.
+/// If PostgreSQL cannot be reached; the line may have been appended nevertheless.
 pub async fn append_to_audit(database: &Database, entry: &str) -> Result<(), FleetError> {
     let statement = "SELECT append_to_audit($1)";
     database.query("append to the audit log", statement, &[(&entry, Type::TEXT)]).await.map(|_| ())
 }
 
-/// The whole log, one line each, as [`haft_core::chain::check`] reads it.
+/// The whole log, one entry per line, in the form that [`haft_core::chain::check`] reads.
 ///
 /// # Errors
 /// If PostgreSQL cannot be reached.

@@ -1,5 +1,5 @@
-//! Statements on a connection that is made anew where it broke. Each is one transaction: what it checks and what it does
-//! cannot come apart, however the connection ends.
+//! [`Database`]: runs statements on a connection, which is made again if it breaks. Each statement is one transaction,
+//! so its checks and its changes cannot be separated, however the connection ends.
 use crate::{error::FleetError, objects::Objects, tls::Tls};
 use parking_lot::Mutex;
 use std::{
@@ -20,13 +20,13 @@ use tokio_postgres::{
 };
 use tokio_util::{sync::CancellationToken, sync::DropGuard, task::TaskTracker};
 
-/// Limit for connecting to a database server, and for its answers.
+/// Timeout for connecting to a database server, and for its responses.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// Limit for requests of a user while the database server is unreachable.
+/// Timeout for requests of a user while the database server is unreachable.
 pub(crate) const SHORT: Duration = Duration::from_secs(5);
-/// Between two tries, at first and at most.
+/// The first and the longest delay between two attempts.
 const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
-/// Notices that a slow listener may fall behind.
+/// Number of notices that a slow receiver may fall behind.
 const NOTICES: usize = 1024;
 
 /// The channel of live events of jobs.
@@ -34,7 +34,7 @@ pub(crate) const LIVE: &str = "haft_live";
 /// The channel of jobs that clients follow.
 pub(crate) const FOLLOWED: &str = "haft_followed";
 
-/// What a statement is given.
+/// The parameters of a statement.
 pub(crate) type Parameters<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
 
 /// A fleet's database. Cheap to clone; all clones share one connection.
@@ -43,12 +43,12 @@ pub struct Database(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
     config: Config,
-    /// What is known of object stores, and those in use, by address.
+    /// The variables for object stores, by name; and the stores in use, by address.
     pub(crate) variables: OnceLock<BTreeMap<String, String>>,
     pub(crate) objects: Mutex<HashMap<String, Arc<Objects>>>,
     tls: Tls,
     connected: Mutex<Option<Arc<Connected>>>,
-    /// Held by the one who makes the next connection.
+    /// Held while a connection is made, so that only one is made at a time.
     dialling: tokio::sync::Mutex<()>,
     tasks: TaskTracker,
     notices: broadcast::Sender<Notice>,
@@ -57,11 +57,11 @@ pub(crate) struct Inner {
     _stops: DropGuard,
 }
 
-/// A connection. PostgreSQL takes longer to parse and plan what a worker writes than to execute it, so a statement is prepared
-/// once it comes again.
+/// A connection. PostgreSQL takes longer to parse and plan the statements of a worker than to execute them, so a
+/// statement is prepared when it is used a second time.
 struct Connected {
     client: Client,
-    /// Statements that were executed; `None` for one that was executed only once and is not prepared.
+    /// Statements that were executed; `None` for a statement that was executed only once and so is not prepared.
     statements: Mutex<HashMap<String, Option<Statement>>>,
 }
 
@@ -101,27 +101,27 @@ impl Connected {
     }
 }
 
-/// Whether PostgreSQL executed nothing because the tables changed since the statement was prepared, or a pooler
-/// continued with another connection.
+/// Whether PostgreSQL executed nothing because the tables changed since the statement was prepared, or because a
+/// connection pooler switched to another connection.
 fn is_forgotten(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|state| {
         [SqlState::INVALID_SQL_STATEMENT_NAME, SqlState::FEATURE_NOT_SUPPORTED].contains(state)
     })
 }
 
-/// A notification of PostgreSQL. A notice without a channel says that some may have been missed.
+/// A notification of PostgreSQL. A notice without a channel means that some may have been missed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Notice {
     /// `haft_jobs`, `haft_commands`, `haft_entries`, or a channel of live events.
     pub(crate) channel: String,
     /// The job.
     pub(crate) job: String,
-    /// What follows the job and a blank.
+    /// The text after the job and a space.
     pub(crate) more: String,
 }
 
 impl Database {
-    /// Reads the address and connects, whatever tables there are.
+    /// Parses the address and connects, without checking the tables.
     pub(crate) async fn connect(address: &str) -> Result<Self, FleetError> {
         let config = config(address)?;
         let tls = Tls::new().map_err(FleetError::Address)?;
@@ -156,7 +156,7 @@ impl Database {
         }))
     }
 
-    /// Host and port, for people.
+    /// Host and port, for messages.
     pub fn place(&self) -> String {
         place(&self.0.config)
     }
@@ -174,10 +174,10 @@ impl Database {
             let answered = connected.query(statement, parameters).await;
             answered.map_err(|error| FleetError::of(action, &self.place(), &error))
         };
-        // The limit includes the wait for other statements that wait for a server that does not answer.
+        // The timeout includes the wait behind other statements on a connection whose server does not respond.
         let answered = tokio::time::timeout(REQUEST_TIMEOUT, asking).await;
         answered.unwrap_or_else(|_| {
-            // Whatever this connection waits for, the next one need not.
+            // Drops this connection, so that the next statement makes another one and need not wait for the same cause.
             let mut held = self.0.connected.lock();
             if let (Some(used), Some(connected)) = (&used, &*held)
                 && Arc::ptr_eq(used, connected)
@@ -193,7 +193,8 @@ impl Database {
         FleetError::Unreachable { place: self.place(), why }
     }
 
-    /// Repeats a statement until the server answers, at most until `end`. Only for statements that may be executed twice.
+    /// Repeats a statement until the server responds, at most until `end`. Only for statements that may be executed
+    /// twice.
     pub(crate) async fn query_until(
         &self,
         end: impl Fn() -> bool,
@@ -214,7 +215,7 @@ impl Database {
         }
     }
 
-    /// Like [`Self::query_until`], for this long.
+    /// Like [`Self::query_until`], with a timeout.
     pub(crate) async fn query_within(
         &self,
         limit: Duration,
@@ -226,7 +227,7 @@ impl Database {
         self.query_until(|| begun.elapsed() > limit, action, statement, parameters).await
     }
 
-    /// Does `work` beside its caller, as long as this database exists.
+    /// Runs `work` in the background, as long as this database exists.
     pub(crate) fn spawn<F>(&self, work: impl FnOnce(Self) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -234,7 +235,7 @@ impl Database {
         self.0.tasks.spawn(self.0.stop.clone().run_until_cancelled_owned(work(self.clone())));
     }
 
-    /// Several statements, in one transaction of their own.
+    /// Executes several statements in one transaction.
     pub(crate) async fn script(&self, action: &'static str, statements: &str) -> Result<(), FleetError> {
         let Connected { client, .. } = &*self.connected().await?;
         client.batch_execute(statements).await.map_err(|error| FleetError::of(action, &self.place(), &error))
@@ -322,7 +323,7 @@ impl Database {
 type Connection =
     tokio_postgres::Connection<tokio_postgres::Socket, crate::tls::Private<tokio_postgres::Socket>>;
 
-/// Words of libpq that mean what always holds here: where there is TLS, the server must prove its name.
+/// Values of libpq's `sslmode` that request what always applies here: with TLS, the server must prove its name.
 const VERIFIED: [&str; 2] = ["sslmode=verify-full", "sslmode=verify-ca"];
 
 fn config(address: &str) -> Result<Config, FleetError> {
@@ -343,7 +344,8 @@ fn config(address: &str) -> Result<Config, FleetError> {
     if config.get_hosts().is_empty() {
         return Err(FleetError::Address("it has no host".to_owned()));
     }
-    // A password must not go over a network in the clear because `sslmode` was left out.
+    // Without `sslmode`, TLS is required except on this machine, so that no password is sent over a network in the
+    // clear.
     if !read.contains("sslmode=") {
         let mode = if config.get_hosts().iter().all(is_here) { SslMode::Disable } else { SslMode::Require };
         config.ssl_mode(mode);

@@ -16,12 +16,12 @@ use std::{
 };
 use tokio_postgres::{Row, types::Type};
 
-/// Contents that are fetched at a time.
+/// Number of contents that one statement fetches.
 const CONTENTS_PER_FETCH: i64 = 32;
-/// How many of these are fetched from an object store at the same time.
+/// Number of these that are fetched from an object store at the same time.
 const CONTENTS_AT_ONCE: usize = 8;
 
-/// The lines of a job's own session from the place `from` on, as they are kept.
+/// The lines of a job's own session from the number `from` on, as stored.
 pub async fn entries_since(
     database: &Database,
     job: &str,
@@ -41,7 +41,7 @@ pub async fn entries_since(
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
-/// The contents of these hashes that are kept of a job, with their hashes.
+/// The stored contents of a job with these hashes, each with its hash.
 pub async fn contents(
     database: &Database,
     job: &str,
@@ -58,8 +58,8 @@ async fn read(database: &Database, rows: &[Row]) -> Result<Vec<(String, Vec<u8>)
     stream::iter(read).buffered(CONTENTS_AT_ONCE).try_collect().await
 }
 
-/// Writes all that is kept of the job `id` into `home`, which has nothing of it: journals, and contents beside that of
-/// the job's own session.
+/// Writes everything that is stored of the job `id` to `home`, which has nothing of it yet: journals, and contents
+/// beside the journal of the job's own session.
 pub async fn restore(
     database: &Database,
     id: &SessionId,
@@ -76,7 +76,7 @@ pub async fn restore(
     }
     for (session, text) in &journals {
         let folder = home.folder(&SessionId(session.clone()));
-        // Paths read otherwise here than where the lines were written, so that their chain begins anew.
+        // Paths differ from those where the lines were written, so the chain is computed again.
         write_journal(&folder, &rechained(text)).map_err(|error| local(&folder, &error))?;
     }
     let blobs = home.folder(id).join("blobs");
@@ -106,7 +106,7 @@ fn write_journal(folder: &Path, text: &str) -> io::Result<()> {
     file?.write_all(text.as_bytes())
 }
 
-/// Stored under its hash, which the writer has checked.
+/// Writes a content under its hash, which the writer has checked.
 fn write_content(blobs: &Path, hash: &str, bytes: &[u8]) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(blobs)?;
     File::create_new(blobs.join(hash))?.write_all(bytes)

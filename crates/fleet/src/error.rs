@@ -5,10 +5,10 @@ use tokio_postgres::error::{DbError, SqlState};
 /// Why something with the fleet cannot be done.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
-    /// The address of the database says nothing that can be used.
+    /// The address of the database is invalid.
     #[error("cannot read the address of the fleet's database: {0}")]
     Address(String),
-    /// The server does not answer; it may come back.
+    /// The server does not respond. This may pass.
     #[error("cannot reach PostgreSQL at {place}: {why}")]
     Unreachable {
         /// Host and port.
@@ -16,7 +16,7 @@ pub enum FleetError {
         /// The reason, in the words of the system or the server.
         why: String,
     },
-    /// PostgreSQL answers, and refuses these credentials.
+    /// PostgreSQL responds, but refuses these credentials.
     #[error("PostgreSQL at {place} refuses the connection: {why}")]
     Refused {
         /// Host and port.
@@ -24,7 +24,7 @@ pub enum FleetError {
         /// The reason, in the words of the database.
         why: String,
     },
-    /// PostgreSQL does not prove that it is who it should be, or has no TLS.
+    /// PostgreSQL does not prove its identity, or has no TLS.
     #[error("cannot connect to PostgreSQL at {place} with TLS: {why}")]
     NotPrivate {
         /// Host and port.
@@ -32,13 +32,13 @@ pub enum FleetError {
         /// What is wrong with its certificate.
         why: String,
     },
-    /// The tables are not those of this program.
+    /// The tables do not match this program.
     #[error("{0}")]
     Schema(String),
-    /// The attempt is over: another worker may have the job.
+    /// The lease is lost: another worker may have the job.
     #[error("lost the lease of the job `{0}`: another worker may have it")]
     Lost(String),
-    /// There is no such thing, or it is not as it must be.
+    /// The request is invalid, or names something that does not exist.
     #[error("{0}")]
     Usage(String),
     /// A limit would be exceeded.
@@ -47,7 +47,7 @@ pub enum FleetError {
     /// The owner may not use the queue.
     #[error("cannot queue the job: {0}")]
     Denied(String),
-    /// PostgreSQL does not carry out a statement.
+    /// PostgreSQL refuses a statement.
     #[error("PostgreSQL cannot {action}: {why}")]
     Statement {
         /// What was tried.
@@ -55,10 +55,10 @@ pub enum FleetError {
         /// The reason, in the words of the program.
         why: String,
     },
-    /// What git, a file or a journal said.
+    /// An error of Git, a file or a journal.
     #[error("cannot {action}: {why}")]
     Local {
-        /// What was tried, on what.
+        /// What was tried, and on what.
         action: String,
         /// Why it failed.
         why: String,
@@ -66,12 +66,12 @@ pub enum FleetError {
 }
 
 impl FleetError {
-    /// Whether the same may work in a moment.
+    /// Whether the same request may succeed in a moment.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Unreachable { .. })
     }
 
-    /// What `error` means that came of `action` at `place`.
+    /// Classifies `error`, which occurred in `action` at `place`.
     pub(crate) fn of(action: &'static str, place: &str, error: &tokio_postgres::Error) -> Self {
         let (place, why) = (place.to_owned(), words(error));
         match error.code() {
@@ -102,7 +102,7 @@ impl FleetError {
     }
 }
 
-/// `detail`: PostgreSQL's, such as `Key (owner)=(ann) is not present in table "owners".`
+/// `detail`: the detail that PostgreSQL gives, such as `Key (owner)=(ann) is not present in table "owners".`
 fn no_owner(detail: Option<&str>) -> String {
     let named = detail.and_then(|detail| detail.split_once(")=(")?.1.split_once(')'));
     let owner = named.map(|(name, _)| format!("owner `{}`", name.escape_debug()));
@@ -110,12 +110,12 @@ fn no_owner(detail: Option<&str>) -> String {
     format!("there is no {owner}; create it with `haft fleet owner NAME`")
 }
 
-/// What `check_pending` of the migrations raises.
+/// The SQL state that `check_pending` of the migrations raises.
 const LIMIT: &str = "HF001";
-/// What `check_queue_owner` of the migrations raises.
+/// The SQL state that `check_queue_owner` of the migrations raises.
 const DENIED: &str = "HF002";
 
-/// The innermost cause says what happened.
+/// The text of the innermost cause, which describes what happened.
 fn words(error: &tokio_postgres::Error) -> String {
     if let Some(told) = error.as_db_error() {
         return told.message().to_owned();
@@ -123,7 +123,7 @@ fn words(error: &tokio_postgres::Error) -> String {
     with_causes(error)
 }
 
-/// What an error says, with the causes that it does not name itself.
+/// The text of an error, followed by the causes that it does not contain.
 pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();

@@ -1,8 +1,9 @@
-//! The files of a job: a bare mirror of its repository per worker, a repository per attempt that borrows the mirror's
-//! objects, refs for what came of it.
+//! [`Repository`]: the files of a job. Each worker has a bare mirror of the repository; each attempt has a repository
+//! that borrows the mirror's objects, and refs for its results.
 //!
-//! An attempt pushes to `refs/haft/ID/TOKEN` alone, to which no other attempt pushes. The branch `haft/ID` is moved when the job is
-//! settled, and only to the commit that the database names: so a worker that lost its lease moves nothing that counts.
+//! An attempt pushes only to `refs/haft/ID/TOKEN`, to which no other attempt pushes. The branch `haft/ID` is moved only
+//! when the job is settled, and only to the commit that the database names. So a worker that lost its lease cannot move
+//! the branch.
 use crate::{error::FleetError, queue::Branch, writer::CommitUploader};
 use futures::{FutureExt, future::BoxFuture};
 use haft_core::{
@@ -20,7 +21,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// A repository, as a worker has it.
+/// A repository of jobs, with its mirror on this worker.
 #[derive(Clone, Debug)]
 pub struct Repository {
     url: String,
@@ -28,15 +29,15 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// `mirrors`: the worker's folder for mirrors. Fetches nothing yet.
+    /// `mirrors`: the worker's folder for mirrors. Nothing is fetched yet.
     pub fn new(url: &str, mirrors: &Path) -> Self {
         use sha2::{Digest, Sha256};
         let name = hex::encode(&Sha256::digest(url.as_bytes())[..12]);
         Self { url: url.to_owned(), mirror: mirrors.join(name + ".git") }
     }
 
-    /// Makes the work tree `tree` of an attempt at the job `id`: at `head`, where an earlier attempt left one,
-    /// otherwise at `base`, otherwise at the repository's HEAD. Waits for git.
+    /// Makes the work tree `tree` of an attempt at the job `id`: at `head`, if an earlier attempt left one, otherwise
+    /// at `base`, otherwise at the repository's HEAD. Blocks while Git runs.
     pub fn check_out(
         &self,
         id: &SessionId,
@@ -49,7 +50,7 @@ impl Repository {
         self.begin(id, token, &commit, tree)
     }
 
-    /// The commit with which an attempt begins, in the mirror. Waits for git.
+    /// The commit at which an attempt begins; fetched into the mirror. Blocks while Git runs.
     pub(crate) fn start(
         &self,
         id: &SessionId,
@@ -59,13 +60,14 @@ impl Repository {
         self.find(base, head)
     }
 
-    /// Makes a work tree of a commit that is in the mirror, on no branch. Waits for git.
+    /// Makes a work tree of a commit that is in the mirror, without a branch. Blocks while Git runs.
     pub(crate) fn make_at(&self, commit: &str, tree: &Path) -> Result<(), FleetError> {
         self.make(tree)?;
         run(Some(tree), ["checkout", "--quiet", "--detach", commit]).map(|_| ())
     }
 
-    /// Begins an attempt in a work tree that [`Self::make_at`] has made of this commit, or in an empty one. Waits for git.
+    /// Begins an attempt in a work tree that [`Self::make_at`] has made of this commit, or in an empty one. Blocks
+    /// while Git runs.
     pub(crate) fn begin(
         &self,
         id: &SessionId,
@@ -80,8 +82,8 @@ impl Repository {
         Ok(Attempt { tree, branch, repository: self.clone(), to, begun: commit.to_owned(), carried })
     }
 
-    /// An empty repository that borrows the mirror's objects and knows of no other: whatever the agent pushes has nowhere
-    /// to go, and what counts goes through the worker.
+    /// Makes an empty repository that borrows the mirror's objects and has no remotes. The agent cannot push anywhere;
+    /// results are pushed by the worker.
     pub(crate) fn make(&self, tree: &Path) -> Result<(), FleetError> {
         run(None, ["init", "--quiet", "--"].map(OsStr::new).into_iter().chain([tree.as_os_str()]))?;
         let (git, objects) = (tree.join(".git"), self.mirror.join("objects"));
@@ -101,10 +103,10 @@ impl Repository {
         })
     }
 
-    /// Where an attempt begins: at `head`, otherwise at `base`, otherwise at the repository's HEAD. Fetches what the
-    /// mirror has not, and what may have moved.
+    /// The commit at which an attempt begins: `head`, otherwise `base`, otherwise the repository's HEAD. Fetches what
+    /// the mirror lacks, and refs that may have moved.
     fn find(&self, base: Option<&str>, head: Option<(&str, String)>) -> Result<String, FleetError> {
-        // A commit never changes; a branch and HEAD do.
+        // A commit ID is fixed; a branch and HEAD may move.
         let fixed = head.as_ref().map(|(commit, _)| *commit).or(base.filter(|base| is_commit(base)));
         let known = || fixed.and_then(|commit| self.commit(commit).ok());
         if let Some(known) = known() {
@@ -138,7 +140,8 @@ impl Repository {
         }
     }
 
-    /// Two at a time would make the mirror twice; other workers of this machine may have the same folder.
+    /// Locks the mirror: two attempts at a time would make it twice. Other workers of this machine may use the same
+    /// folder.
     fn lock(&self) -> Result<File, FleetError> {
         let place = self.mirror.with_extension("lock");
         let made = place.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| File::create(&place));
@@ -155,7 +158,7 @@ impl Repository {
     }
 
     fn commit(&self, name: &str) -> Result<String, FleetError> {
-        // If there is no mirror yet, another repository may lie around its folder.
+        // `--git-dir=.`: if there is no mirror yet, Git must not use a repository around the folder.
         let words = ["--git-dir=.", "rev-parse", "--quiet", "--verify", "--end-of-options"];
         let name_of_commit = format!("{name}^{{commit}}");
         run(Some(&self.mirror), words.iter().chain([&name_of_commit.as_str()])).map_err(|_| {
@@ -166,27 +169,27 @@ impl Repository {
         })
     }
 
-    /// Moves the branch of a job, with what was carried to the repository. Waits for git.
+    /// Moves the branch of a job to a commit that was uploaded to the repository. Blocks while Git runs.
     pub(crate) fn publish(&self, of: &Branch) -> Result<(), FleetError> {
         self.find(None, Some((&of.head, reference(&of.job, of.token))))?;
         self.move_branch(of, None)
     }
 
-    /// Moves the branch of a job, only if it stands where the database says: another worker that was paused here may
-    /// continue later. Idempotent.
+    /// Moves the branch of a job, but only if it is where the database says: another worker that was paused at this
+    /// point may continue later. Idempotent.
     fn move_branch(&self, of: &Branch, tree: Option<&Path>) -> Result<(), FleetError> {
         let Branch { job, head, stands, .. } = of;
         let to = format!("refs/heads/{}", branch(job));
         let expected = format!("--force-with-lease={to}:{}", stands.as_deref().unwrap_or_default());
         self.push(tree, &[&expected, "--", &self.url, &format!("{head}:{to}")]).or_else(|refused| {
-            // It may have been moved by a worker that died before recording that.
+            // A worker may have moved it and died before it recorded that.
             let stands = run(Some(&self.mirror), ["ls-remote", "--quiet", "--", &self.url, &to])?;
             if stands.split_whitespace().next() == Some(head) { Ok(()) } else { Err(refused) }
         })
     }
 
-    /// Pushes out of the mirror, with the objects of a work tree besides: of the work tree itself, which an agent may
-    /// configure as it likes, nothing is asked.
+    /// Pushes from the mirror, with the objects of a work tree in addition. The settings of the work tree are not used,
+    /// since the agent can change them.
     fn push(&self, tree: Option<&Path>, words: &[&str]) -> Result<(), FleetError> {
         let words = ["push", "--quiet"].iter().chain(words);
         let objects = tree.map(|tree| tree.join(".git/objects"));
@@ -194,7 +197,7 @@ impl Repository {
     }
 }
 
-/// Whether whose account this is has a name for commits, wherever they are made.
+/// Whether Git knows an identity for commits of this account, whatever the folder.
 fn has_identity(folder: &Path) -> bool {
     static KNOWN: OnceLock<bool> = OnceLock::new();
     *KNOWN.get_or_init(|| run(Some(folder), ["config", "user.email"]).is_ok())
@@ -205,7 +208,7 @@ pub(crate) fn is_commit(base: &str) -> bool {
     base.len() >= 40 && base.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// What the repository calls HEAD, in the mirror.
+/// The mirror's ref for the repository's HEAD.
 const HEAD: &str = "refs/haft/head";
 
 /// The branch of a job.
@@ -237,12 +240,12 @@ impl Attempt {
         self.repository.mirror.join("objects").canonicalize().ok()
     }
 
-    /// The commit that it began with.
+    /// The commit at which it began.
     pub fn begun(&self) -> &str {
         &self.begun
     }
 
-    /// The commit on which the branch stands. Waits for git.
+    /// The commit of the branch. Blocks while Git runs.
     fn head(&self) -> Result<String, FleetError> {
         run(
             Some(&self.tree),
@@ -251,7 +254,7 @@ impl Attempt {
     }
 
     fn push(&self) -> Result<Option<String>, FleetError> {
-        // Without git, where it can be read: this is asked for with every few entries.
+        // Reads the ref without Git if possible, because this is called after every few entries.
         let known = self.carried.lock().clone();
         let stands = fs::read_to_string(self.tree.join(".git/refs/heads").join(&self.branch));
         let stands = stands.ok().map(|stands| stands.trim().to_owned()).filter(|stands| is_commit(stands));
@@ -284,8 +287,8 @@ impl CommitUploader for Attempt {
     }
 }
 
-/// What git prints. No hook of a repository runs, and nothing that looks like a key is told; what git itself needs to
-/// reach a repository, is.
+/// The output of Git. No hook of a repository runs, and variables that look like keys are removed, except those that
+/// Git needs to reach a repository.
 fn run(
     folder: Option<&Path>,
     words: impl IntoIterator<Item = impl AsRef<OsStr>>,
@@ -339,7 +342,7 @@ fn quoted(path: &Path) -> OsString {
     OsString::from_vec(quoted)
 }
 
-/// Whether `url` is one that a fleet may fetch: a scheme that git knows and that starts no program, or an absolute path.
+/// Whether a fleet may fetch `url`: it has a scheme that Git knows and that starts no program, or is an absolute path.
 pub(crate) fn is_address(url: &str) -> bool {
     let schemes = ["file://", "git://", "http://", "https://", "ssh://"];
     let is_scp = || {

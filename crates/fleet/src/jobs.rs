@@ -1,4 +1,5 @@
-//! What people do with jobs: give them, look at them, steer and stop them, have them tried anew.
+//! [`add`], [`send`], [`cancel`] and [`retry`]: submit jobs, send them commands, cancel them, and run them again.
+//! [`jobs`] lists them.
 use crate::{
     database::{Database, Parameters, SHORT},
     entries::entries_since,
@@ -25,28 +26,28 @@ pub struct NewJob {
     pub id: SessionId,
     /// Owner who submits the job.
     pub owner: Owner,
-    /// Which workers may take it: those of this queue, and those of all.
+    /// The queue. Only workers of this queue, and workers of all queues, take the job.
     pub queue: String,
-    /// The task; `repository` says where to do it.
+    /// The task; `repository` says where to work.
     pub order: JobSpec,
-    /// A URL that git takes; none: it works in an empty folder.
+    /// The URL of the repository for Git; `None` to work in an empty folder.
     pub repository: Option<String>,
-    /// The commit or branch to begin with; none: what the repository calls HEAD.
+    /// The commit or branch to begin with; `None` for the repository's HEAD.
     pub base: Option<String>,
-    /// The larger number goes first.
+    /// Jobs with a larger number go first.
     pub priority: i32,
-    /// So often it is tried before it is left to people.
+    /// Maximum number of attempts. After that, the job stays dead until a user runs it again.
     pub max_attempts: i32,
-    /// Model, as its first entry names it.
+    /// The model that its first entry names.
     pub model: String,
-    /// Profile, as its first entry names it.
+    /// The profile that its first entry names.
     pub profile: String,
 }
 
-/// Adds a job to the database, with the first entry of its journal, unless there is one with its ID.
+/// Adds a job to the database, with the first entry of its journal, unless a job with its ID exists.
 ///
 /// # Errors
-/// [`FleetError::Limit`] if its owner or its queue has as many pending jobs as it may.
+/// [`FleetError::Limit`] if its owner or its queue already has the maximum number of pending jobs.
 pub async fn add(database: &Database, new: &NewJob) -> Result<(), FleetError> {
     let statement = "WITH put AS (INSERT INTO jobs (id, owner, kind, title, repository, base, priority, max_attempts, queue) \
                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $10) ON CONFLICT DO NOTHING RETURNING id), \
@@ -101,8 +102,8 @@ fn first_line(new: &NewJob) -> String {
     line::of_entry(&Entry { seq: Seq(0), parent: None, at, fact, chain: None })
 }
 
-/// Ends a job of `owner` (`None`: of any owner) that no worker has, also a dead one, and notifies the worker of a running
-/// one. Returns the former status; `None` if there is no such job.
+/// Cancels a job of `owner` (`None`: of any owner). A job without a worker, including a dead one, ends at once; for a
+/// running job, the worker is notified. Returns the former status; `None` if there is no such job.
 pub async fn cancel(
     database: &Database,
     id: &str,
@@ -129,7 +130,8 @@ pub async fn cancel(
     Ok(Some(before))
 }
 
-/// Lets a job of `owner` (none: of anybody) that is over, and not completed, be tried anew, once its branch stands. Gives whether there is one.
+/// Puts a job of `owner` (`None`: of any owner) that is dead, failed or canceled back into the queue, once its branch
+/// is published. Returns whether there is one.
 pub async fn retry(database: &Database, id: &str, owner: Option<&Owner>) -> Result<bool, FleetError> {
     let statement = "UPDATE jobs SET status = 'pending', attempts = 0, token = token + 1, run_after = '-infinity', \
          is_cancelled = false, ended = NULL, worker = NULL, conclusion = NULL \
@@ -143,8 +145,8 @@ pub async fn retry(database: &Database, id: &str, owner: Option<&Owner>) -> Resu
     Ok(!rows.is_empty())
 }
 
-/// Sends commands to a job of `owner` (none: of anybody) that is not over. Gives whether there is one. What was sent under
-/// the name of a `request` is not sent again.
+/// Sends commands to a job of `owner` (`None`: of any owner) that is not over. Returns whether there is one. Commands
+/// that were already sent with the same `request` are not sent again.
 pub async fn send(
     database: &Database,
     id: &str,
@@ -165,58 +167,58 @@ pub async fn send(
     let parameters: Parameters<'_> =
         &[(&id, Type::TEXT), (&owner, Type::TEXT), (&commands, Type::TEXT_ARRAY), (&request, Type::TEXT)];
     let rows = match request {
-        // Without a name it would be sent twice where the answer is lost.
+        // Without a request name, a repetition after a lost response would send the commands twice.
         None => database.query("send a command", statement, parameters).await?,
         Some(_) => database.query_within(SHORT, "send a command", statement, parameters).await?,
     };
     Ok(!rows.is_empty())
 }
 
-/// A job as lists show it.
+/// A job in a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobLine {
     /// ID of the job.
     pub id: String,
     /// Owner who submitted it.
     pub owner: String,
-    /// Which workers may take it.
+    /// The queue that it is in.
     pub queue: String,
-    /// Which agent does it.
+    /// The agent that does the job.
     pub kind: String,
-    /// The first line of what is to be done.
+    /// The first line of the task.
     pub title: String,
-    /// `pending`, `running`, `waiting` (for a person), `completed`, `failed`, `cancelled` or `dead`.
+    /// `pending`, `running`, `waiting` (for an approval or an answer), `completed`, `failed`, `cancelled` or `dead`.
     pub status: String,
-    /// So often it was begun.
+    /// Number of attempts so far.
     pub attempts: i32,
     /// Why it has this status. For a pending job: the pause or the limit that keeps it from beginning, or that no
-    /// worker takes jobs of its queue. For a running job: how the attempt before ended.
+    /// worker takes jobs of its queue. For a running job: how the previous attempt ended.
     pub reason: Option<String>,
     /// The name of the worker that has it.
     pub worker: Option<String>,
     /// The last commit of its branch.
     pub head: Option<String>,
-    /// What it came to, as JSON.
+    /// Its conclusion, as JSON.
     pub conclusion: Option<String>,
-    /// When it was given, in seconds since 1970-01-01 UTC.
+    /// When it was submitted, in seconds since 1970-01-01 UTC.
     pub made: f64,
-    /// What its turns have cost that ended, in US dollars, as far as prices are known.
+    /// The cost of its ended turns, in US dollars, as far as prices are known.
     pub cost_usd: f64,
-    /// Where its files are.
+    /// The URL of its repository.
     pub repository: Option<String>,
-    /// The commit or branch that it begins with.
+    /// The commit or branch at which it begins.
     pub base: Option<String>,
     /// Among the jobs of its owner, larger numbers begin first.
     pub priority: i32,
 }
 
 impl JobLine {
-    /// Whether [`cancel`] ends it: it is not over, or its attempts are used up.
+    /// Whether [`cancel`] ends it: it is not over, or it is dead after its last attempt.
     pub fn can_be_cancelled(&self) -> bool {
         !self.is_over() || self.status == "dead"
     }
 
-    /// Whether no worker works on it any more, unless it is tried again.
+    /// Whether no worker works on it any more, unless it is run again.
     pub fn is_over(&self) -> bool {
         !matches!(self.status.as_str(), "pending" | "running" | "waiting")
     }
@@ -238,7 +240,7 @@ pub async fn job(
     Ok(lines(database, &rows).await?.pop())
 }
 
-/// All of what is to be done in `job`, of which its title is the first line.
+/// The whole task of `job`; the title is only its first line.
 ///
 /// # Errors
 /// If PostgreSQL cannot be reached.
@@ -252,7 +254,7 @@ pub async fn description(database: &Database, job: &JobLine) -> Result<String, F
     Ok(order.description)
 }
 
-/// The job that is named by its ID or by a prefix of it that no other job has.
+/// The job with this ID, or the only job whose ID begins with `prefix`.
 ///
 /// # Errors
 /// [`FleetError::Usage`] if no job or several jobs have this prefix; if PostgreSQL cannot be reached.
@@ -272,7 +274,7 @@ pub async fn find(database: &Database, prefix: &str) -> Result<JobLine, FleetErr
     }
 }
 
-/// Which jobs of a list.
+/// A filter for a list of jobs.
 #[derive(Clone, Debug, Default)]
 pub struct JobsWanted<'a> {
     /// Only jobs with these statuses; empty for all.
@@ -285,7 +287,7 @@ pub struct JobsWanted<'a> {
     pub most: i64,
 }
 
-/// Jobs of `owner` (none: of anybody), the newest first.
+/// Jobs of `owner` (`None`: of any owner), the newest first.
 pub async fn jobs(
     database: &Database,
     owner: Option<&Owner>,
@@ -309,8 +311,8 @@ pub async fn jobs(
     lines(database, &rows).await
 }
 
-/// The reason of a pending job is the pause or the limit that keeps it from beginning, or that there is no worker for
-/// it; that of a running job is how the attempt before ended.
+/// Adds reasons. The reason of a pending job is the pause or the limit that keeps it from beginning, or that no worker
+/// takes jobs of its queue. The reason of a running job is how the previous attempt ended.
 async fn lines(database: &Database, rows: &[Row]) -> Result<Vec<JobLine>, FleetError> {
     let mut lines: Vec<JobLine> = rows.iter().map(job_line).collect();
     for line in lines.iter_mut().filter(|line| line.status != "pending" && !line.is_over()) {

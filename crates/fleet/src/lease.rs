@@ -1,7 +1,7 @@
-//! How long a worker has a job, as far as the worker itself can know.
+//! [`Lease`]: how long a worker has a job, as far as the worker itself can know.
 //!
-//! PostgreSQL decides, by its own clock. The worker's own clock is only ever stricter: a lease counts from the moment
-//! in which its renewal was *sent*, by a monotonic clock.
+//! PostgreSQL decides by its own clock. The worker's own clock is never less strict: a lease counts from the time at
+//! which its renewal was *sent*, by a monotonic clock.
 use haft_core::SessionId;
 use parking_lot::Mutex;
 use std::{
@@ -25,7 +25,7 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// `sent`: when it was asked for.
+    /// `sent`: when the claim was sent.
     pub fn new(job: SessionId, token: i64, length: Duration, sent: Instant) -> Self {
         Self { job, token, length, sent: Mutex::new(sent), lost: CancellationToken::new() }
     }
@@ -43,18 +43,18 @@ impl Lease {
         *self.sent.lock() + self.length
     }
 
-    /// Notes that PostgreSQL accepted a renewal that was sent at `sent`.
+    /// Records that PostgreSQL accepted a renewal that was sent at `sent`.
     pub fn renewed(&self, sent: Instant) {
         let mut last = self.sent.lock();
         *last = sent.max(*last);
     }
 
-    /// Notes that, according to PostgreSQL, another worker may have the job.
+    /// Records that, according to PostgreSQL, another worker may have the job.
     pub fn lose(&self) {
         self.lost.cancel();
     }
 
-    /// Waits until the lease has ended. A process that was stopped learns so when it continues.
+    /// Waits until the lease has ended. A process that was stopped notices that when it continues.
     pub async fn lost(&self) {
         loop {
             let end = self.end();
@@ -75,7 +75,7 @@ impl Lease {
 pub struct Leases(Mutex<HashMap<String, Arc<Lease>>>);
 
 impl Leases {
-    /// Adds a lease, until it is removed.
+    /// Adds a lease. It stays until it is removed.
     pub fn add(&self, lease: Arc<Lease>) {
         self.0.lock().insert(lease.job.0.clone(), lease);
     }
@@ -110,7 +110,7 @@ mod tests {
         let lasts = |after: u32| lease.lasts_at(begun + second * after);
         assert_eq!([0, 2, 3].map(lasts), [true, true, false]);
         lease.renewed(begun + second * 2);
-        // A late answer extends the lease only from when its request was sent.
+        // A late response extends the lease only from the time at which its request was sent.
         lease.renewed(begun + second);
         assert_eq!([3, 4, 5].map(lasts), [true, true, false]);
         lease.lose();

@@ -1,28 +1,28 @@
 //! Jobs on many machines: a queue, leases and journals on PostgreSQL.
 //!
-//! A worker has a job for as long as its *lease* lasts, which it renews. Each claim raises the job's *fencing token*,
-//! and PostgreSQL takes an entry, a content or a conclusion only with the token of the last claim, while its lease
-//! lasts by PostgreSQL's own clock. So a worker that was paused can say what it likes: nothing of it counts, and what
-//! it wrote is in the folder of its own attempt.
+//! A worker has a job for as long as its *lease* lasts, which it renews. Each claim raises the job's *fencing token*.
+//! PostgreSQL accepts an entry, a content or a conclusion only with the token of the last claim, and only while its
+//! lease lasts by PostgreSQL's own clock. So what a worker sends after it was paused has no effect, and its files are
+//! only in the folder of its own attempt.
 //!
-//! | module | what it is |
+//! | module | what it does |
 //! | --- | --- |
-//! | `error`, `tls`, `database`, `schema` | statements on a connection that comes back; migrations |
-//! | `owners`, `jobs` | who gives jobs, and what people do with them |
-//! | `requests` | what clients may send again |
-//! | `queue`, `lease` | who has a job, and until when |
+//! | `error`, `tls`, `database`, `schema` | statements on a connection that is made again if it breaks; migrations |
+//! | `owners`, `jobs` | owners of jobs; submitting, listing, steering and canceling jobs |
+//! | `requests` | requests that clients may repeat |
+//! | `queue`, `lease` | which worker has a job, and until when |
 //! | `entries`, `writer` | journals: read for the next attempt, written by this one |
-//! | `live` | what is shown of a job and not recorded |
-//! | `objects`, `storage` | where the contents of changed files are kept |
+//! | `live` | events of a job that are shown but not recorded |
+//! | `objects`, `storage` | where the contents of changed files are stored |
 //! | `git`, `replay_changes` | the work tree of an attempt |
-//! | `slot` | room for one job at work, which one that waits for a person leaves |
+//! | `slot` | limits how many jobs run at the same time; a job that waits for an approval gives its slot away |
 //! | `app_work` | an attempt at a job with the sessions of `haft-app` |
 //! | `worker` | claims, works, renews, settles |
-//! | `queues`, `limits` | who may give and take the jobs of a queue; what owners and queues may use |
-//! | `setups`, `secrets`, `prepared` | what is run once before jobs of a queue, and what it gets |
-//! | `audit` | what people did |
-//! | `push` | devices that are notified, and what they are to be told |
-//! | `status`, `pauses`, `prune` | what there is; whose jobs no worker begins; how old jobs are removed |
+//! | `queues`, `limits` | which workers and owners may use a queue; limits of owners and queues |
+//! | `setups`, `secrets`, `prepared` | commands that run once before jobs of a queue, and their secrets |
+//! | `audit` | the log of what users did |
+//! | `push` | devices to notify, and the notices |
+//! | `status`, `pauses`, `prune` | an overview of the fleet; jobs that no worker begins; removing old jobs |
 //!
 //! How it works inside: `README.md` of this crate.
 mod app_work;

@@ -1,4 +1,4 @@
-//! Limits: what the jobs of an owner or of a queue may use together.
+//! [`Limits`]: the limits for all jobs of an owner or of a queue together.
 use crate::{
     database::{Database, Parameters, SHORT},
     error::FleetError,
@@ -19,7 +19,7 @@ pub enum Limited {
 }
 
 impl Limited {
-    /// The values of the columns `owner` and `queue`, of which one is empty.
+    /// The values of the columns `owner` and `queue`, one of which is empty.
     fn columns(&self) -> (Option<&str>, Option<&str>) {
         match self {
             Self::Owner(Owner(name)) => (Some(name), None),
@@ -37,7 +37,7 @@ impl fmt::Display for Limited {
     }
 }
 
-/// A period in UTC; a week begins on Monday.
+/// A period in UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Period {
     /// A day, from midnight to midnight.
@@ -45,7 +45,7 @@ pub enum Period {
     Day,
     /// A week, from Monday to Sunday.
     Week,
-    /// A month of the calendar.
+    /// A calendar month.
     Month,
 }
 
@@ -68,31 +68,31 @@ impl Period {
 /// Limits; `None` for no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// Jobs that workers have at the same time, with those that wait for a person.
+    /// Maximum number of jobs that workers have at the same time, including those that wait for the user.
     pub running: Option<i32>,
-    /// Jobs that are pending. More are refused.
+    /// Maximum number of pending jobs. More are refused.
     pub pending: Option<i32>,
-    /// US dollars that turns may cost in a period. Once they are spent, no job begins until the next one.
+    /// Maximum cost of turns in a period, in US dollars. When it is spent, no job begins until the next period.
     pub budget: Option<(f64, Period)>,
 }
 
-/// Limits, and what is used of them.
+/// Limits, and their use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LimitUsage {
-    /// The owner or the queue that it limits.
+    /// The owner or the queue that they apply to.
     pub of: Limited,
-    /// How much is allowed.
+    /// The limits.
     pub limits: Limits,
-    /// Jobs that workers have.
+    /// Number of jobs that workers have.
     pub running: i64,
-    /// Jobs that are pending.
+    /// Number of pending jobs.
     pub pending: i64,
-    /// What the period has cost so far, in US dollars; 0 without a budget.
+    /// Cost in the current period, in US dollars; 0 without a budget.
     pub spent_usd: f64,
 }
 
 impl LimitUsage {
-    /// Why no job of these begins; `None` if one can.
+    /// The limit that keeps these jobs from beginning; `None` if none does.
     pub fn reached(&self) -> Option<String> {
         let Self { of, limits, running, spent_usd, .. } = self;
         if let Some((usd, period)) = limits.budget.filter(|(usd, _)| spent_usd >= usd) {
@@ -110,8 +110,8 @@ impl LimitUsage {
     }
 }
 
-/// Sets all limits of an owner or a queue; a limit that is `None` is removed. Pending jobs that wait for a time are tried at
-/// once: it may be that of a new budget.
+/// Sets all limits of an owner or a queue; a limit that is `None` is removed. Pending jobs that wait for a time are
+/// tried at once: they may wait for a budget that has now changed.
 ///
 /// # Errors
 /// [`FleetError::Usage`] if there is no such owner, or the name of the queue is invalid; if PostgreSQL cannot be reached.
@@ -174,7 +174,7 @@ fn limit_usage(row: &Row) -> LimitUsage {
     }
 }
 
-/// Why a pending job does not begin, where a limit is the reason.
+/// The limit that keeps a pending job from beginning, if any.
 pub(crate) fn reason(limits: &[LimitUsage], owner: &str, queue: &str) -> Option<String> {
     limits.iter().filter(|usage| usage.is_of(owner, queue)).find_map(LimitUsage::reached)
 }

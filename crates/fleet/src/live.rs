@@ -1,8 +1,10 @@
-//! Live events of jobs: from the worker that has the job to the servers whose clients follow it, as notifications of
-//! PostgreSQL. No table keeps them: what is lost is part of what is recorded later.
+//! [`LiveSender`] and [`Following`]: live events of jobs. The worker that has a job sends them to the servers whose
+//! clients follow it, as notifications of PostgreSQL. No table stores them: a lost event is part of what is recorded
+//! later.
 //!
-//! A worker sends only while a client follows: [`Following`] says so again and again. What is sent to [`LIVE`] is a job, a
-//! blank, and [`Pieces`] as JSON or [`BEGUN`]; to [`FOLLOWED`], a job, or a job, a blank and [`ANEW`].
+//! A worker sends events only while a client follows, which [`Following`] repeats periodically. A notification on
+//! [`LIVE`] is a job, a space, and [`Pieces`] as JSON or [`BEGUN`]. A notification on [`FOLLOWED`] is a job, or a job,
+//! a space and [`ANEW`].
 use crate::{
     database::{Database, FOLLOWED, LIVE, Notice},
     places::Moved,
@@ -16,30 +18,31 @@ use std::{
 use tokio::sync::{broadcast, mpsc};
 use tokio_postgres::types::Type;
 
-/// A worker has begun with the job: it has not heard who follows it.
+/// A worker has begun with the job, and does not know yet who follows it.
 const BEGUN: &str = "begun";
-/// A client begins to follow: it has no piece yet.
+/// A client begins to follow, and has no piece yet.
 const ANEW: &str = "anew";
 
-/// A server says so often that a client still follows.
+/// Interval at which a server repeats that a client follows.
 const RENEWAL: Duration = Duration::from_secs(10);
 /// Time for which a worker sends live events after it was told that a client follows.
 const FOLLOWED_FOR: Duration = Duration::from_secs(30);
-/// Time between two notifications of a job.
+/// Minimum interval between two notifications of a job.
 const INTERVAL: Duration = Duration::from_millis(150);
 /// Maximum bytes of a notification: PostgreSQL takes less than 8,000.
 const MAX_PAYLOAD: usize = 7_900;
-/// Maximum bytes of the text of a piece: it fits a notification, also where JSON takes six bytes for each of them.
+/// Maximum bytes of the text of a piece. It fits into a notification even if JSON needs six bytes for each byte.
 const MAX_PIECE: usize = 1_200;
-/// Bytes of the pieces that are kept for a client that comes later, and sent at a time; the first ones go first.
+/// Maximum bytes of the pieces that are kept for clients that come later, and that are sent at a time. The oldest
+/// pieces are dropped first.
 const MAX_KEPT: usize = 64 * 1024;
 
-/// Some pieces of what continues after an entry.
+/// Pieces of the live events after an entry.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Pieces {
-    /// Entries of the journal that come before.
+    /// Number of journal entries before them.
     after: u64,
-    /// The number of the first piece that a client can still get.
+    /// The number of the first piece that is still kept.
     first: usize,
     /// The number of the first of these pieces.
     from: usize,
@@ -47,18 +50,18 @@ struct Pieces {
 }
 
 impl Pieces {
-    /// The number of the piece that comes next.
+    /// The number of the next piece.
     fn end(&self) -> usize {
         self.from + self.pieces.len()
     }
 }
 
-/// Where the worker of a job hands its events over.
+/// Takes the events of a job from its worker.
 #[derive(Clone)]
 pub struct LiveSender(mpsc::UnboundedSender<Event>);
 
 impl LiveSender {
-    /// Sends a live event to those who follow the job. A recorded one ends what was live before.
+    /// Sends an event to the clients that follow the job. A recorded event replaces the live events before it.
     pub fn send(&self, event: &Event) {
         let is_shown = match event {
             Event::Recorded(_) => true,
@@ -70,7 +73,7 @@ impl LiveSender {
     }
 }
 
-/// Whether a client that follows a job shows it.
+/// Whether clients that follow a job show it.
 fn is_shown(update: &Update) -> bool {
     matches!(
         update,
@@ -78,7 +81,7 @@ fn is_shown(update: &Update) -> bool {
     )
 }
 
-/// The worker's end of a job: `run` is to be polled as long as the job is worked on.
+/// The live events of a job, on its worker. `run` must be polled while the job is worked on.
 pub(crate) struct LiveEvents {
     events: mpsc::UnboundedReceiver<Event>,
     kept: Pieces,
@@ -96,7 +99,7 @@ impl LiveEvents {
         (LiveSender(sender), Self { events, kept: Pieces::default(), bytes: 0, next: 0, open: 0 })
     }
 
-    /// Sends what it receives until all senders are dropped.
+    /// Sends the events that it receives, until all senders are dropped.
     pub(crate) async fn run(mut self, database: Database, job: SessionId, moved: Moved) {
         let mut notices = database.notices();
         let mut followed: Option<Instant> = None;
@@ -171,7 +174,7 @@ fn text_of(update: &Update) -> &str {
     }
 }
 
-/// Several that say the same, none of them longer than a piece.
+/// Splits an update into several with the same content, none longer than a piece.
 fn split(mut update: Update) -> Vec<Update> {
     let (Update::Text { text } | Update::Thinking { text } | Update::ToolOutput { chunk: text, .. }) =
         &mut update
@@ -191,7 +194,7 @@ fn split(mut update: Update) -> Vec<Update> {
     [vec![update], split(behind)].concat()
 }
 
-/// Whether `more` continues `last`; then it is part of it.
+/// Appends `more` to `last` if it continues it; returns whether it did.
 fn append(last: &mut Update, more: &Update) -> bool {
     if text_of(last).len() + text_of(more).len() > MAX_PIECE {
         return false;
@@ -232,14 +235,14 @@ async fn notify(database: &Database, channel: &str, payload: &str) {
     }
 }
 
-/// What there is of a job that a client follows.
+/// News of a job that a client follows.
 #[derive(Debug, PartialEq)]
 pub enum News {
     /// Entries may have been recorded.
     Entries,
     /// Live events after the entries that the client has.
     Live(Vec<Update>),
-    /// No message within the timeout.
+    /// No message arrived within the timeout.
     Silence,
 }
 
@@ -250,7 +253,7 @@ pub struct Following {
     notices: broadcast::Receiver<Notice>,
     /// Whether live events are wanted.
     is_live: bool,
-    /// When the worker was last told.
+    /// When the worker was last told that a client follows.
     told: Option<Instant>,
     seen: Seen,
     /// Pieces after entries that the client does not have yet.
@@ -258,19 +261,19 @@ pub struct Following {
 }
 
 impl Following {
-    /// Everything from here on.
+    /// Follows recorded entries and live events from now on.
     pub fn live(database: &Database, job: &str) -> Self {
         Self { is_live: true, ..Self::recorded(database, job) }
     }
 
-    /// The entries that are recorded from now on.
+    /// Follows only recorded entries, from now on.
     pub fn recorded(database: &Database, job: &str) -> Self {
         let notices = database.notices();
         let (database, job, early) = (database.clone(), job.to_owned(), VecDeque::new());
         Self { database, job, notices, is_live: false, told: None, seen: Seen::default(), early }
     }
 
-    /// Waits for news, but no longer than `most`. `read`: how many entries of the job the client has.
+    /// Waits for news, with the timeout `most`. `read`: the number of the job's entries that the client has.
     pub async fn next(&mut self, read: u64, most: Duration) -> News {
         let end = Instant::now() + most;
         loop {
@@ -310,7 +313,7 @@ impl Following {
         }
     }
 
-    /// Says that the job is followed, where that was not said for a while. Returns when to say it again.
+    /// Tells the worker that the job is followed, unless it was told recently. Returns when to tell it again.
     fn tell_worker(&mut self) -> Instant {
         let now = Instant::now();
         let told = match self.told {
@@ -325,12 +328,12 @@ impl Following {
     }
 }
 
-/// Which pieces a client was shown.
+/// The pieces that a client has been shown.
 #[derive(Debug, Default)]
 struct Seen {
-    /// Entries that come before them.
+    /// Number of entries before them.
     after: u64,
-    /// The number of the piece that it is shown next.
+    /// The number of the next piece to show.
     next: usize,
 }
 
@@ -354,7 +357,8 @@ impl Seen {
 mod tests {
     use super::*;
 
-    /// What a client that follows from the beginning, or from `late` notifications on, is shown.
+    /// The text that a client is shown if it follows from the beginning, or from the notification with the index `late`
+    /// on.
     fn shown(payloads: &[String], late: usize) -> String {
         let mut shown = String::new();
         let mut seen = Seen::default();
@@ -374,19 +378,19 @@ mod tests {
         let mut sent = Vec::new();
         for (place, text) in texts.iter().enumerate() {
             events.apply(Event::Live(Update::Text { text: text.clone() }));
-            // Some come together.
+            // Sends two updates at a time.
             if place % 2 == 1 {
                 sent.extend(payloads(&job, &moved, events.unsent()));
             }
         }
         assert!(sent.iter().all(|payload| payload.len() < 8_000));
         assert_eq!(shown(&sent, 0), texts.concat());
-        // A client that comes later is sent all once more; others pass over that.
+        // For a client that comes later, everything is sent again; other clients skip that.
         events.next = 0;
         sent.extend(payloads(&job, &moved, events.unsent()));
         assert_eq!(shown(&sent, 0), texts.concat());
         assert_eq!(shown(&sent, 3), texts.concat());
-        // What is kept has an end, and nothing is shown out of order.
+        // The number of kept bytes is limited, and nothing is shown out of order.
         events.apply(Event::Live(Update::Text { text: "b".repeat(MAX_KEPT) }));
         sent.extend(payloads(&job, &moved, events.unsent()));
         assert!(shown(&sent, 0).ends_with(&"b".repeat(MAX_KEPT - MAX_PIECE)));

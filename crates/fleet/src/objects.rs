@@ -1,4 +1,4 @@
-//! [`Objects`]: an object store with the protocol of Amazon S3, which keeps contents under their hashes.
+//! [`Objects`]: an object store with the protocol of Amazon S3, which stores contents under their hashes.
 use crate::error::{FleetError, with_causes};
 use haft_http::Reach;
 use object_store::{
@@ -10,9 +10,9 @@ use object_store::{
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, time::Duration};
 
-/// How long an object store that does not answer is asked again.
+/// How long requests to an object store that does not respond are repeated.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long one request may take.
+/// Timeout of one request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An object store.
@@ -24,7 +24,7 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    /// `variables`: those of the environment whose names begin with `AWS_`, as other programs for S3 read them.
+    /// `variables`: the environment variables that begin with `AWS_`, which other programs for S3 read as well.
     pub(crate) fn new(address: &str, variables: &BTreeMap<String, String>) -> Result<Self, FleetError> {
         let unreadable = || {
             FleetError::Usage(format!(
@@ -57,7 +57,7 @@ impl Objects {
     }
 
     fn path(&self, hash: &str) -> Path {
-        // Some stores list or limit by the beginning of a name.
+        // Some stores list objects, or limit requests, by the prefix of a name.
         let begin = hash.get(..2).unwrap_or(hash);
         Path::from(format!("{}/{begin}/{hash}", self.prefix))
     }
@@ -69,7 +69,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Fails where it is not there, or has become something else.
+    /// Fails if the object does not exist, or its bytes no longer match the hash.
     pub(crate) async fn get(&self, hash: &str) -> Result<Vec<u8>, FleetError> {
         let action = || format!("read the content `{hash}` from `{}`", self.address);
         let read = async { self.store.get(&self.path(hash)).await?.bytes().await };
@@ -83,7 +83,7 @@ impl Objects {
         Ok(bytes.into())
     }
 
-    /// Whether contents can be written, read and removed.
+    /// Checks that contents can be written, read and removed.
     pub(crate) async fn try_out(&self) -> Result<(), FleetError> {
         let bytes = b"haft: whether this can be written and read".to_vec();
         let hash = hash_of(&bytes);
@@ -107,7 +107,7 @@ fn failed(action: String, error: &object_store::Error) -> FleetError {
     FleetError::Local { action, why: with_causes(error) }
 }
 
-/// Connects as the rest of Haft does.
+/// Connects in the same way as the rest of Haft.
 #[derive(Debug)]
 struct Connector(Reach);
 

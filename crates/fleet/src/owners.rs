@@ -1,4 +1,4 @@
-//! [`Owner`]s, who submit jobs. An owner logs in with a token, of which only the hash is stored.
+//! [`Owner`]: the owner of jobs. An owner logs in with a token, of which only the hash is stored.
 use crate::{
     database::{Database, Parameters, SHORT},
     error::FleetError,
@@ -13,7 +13,7 @@ pub struct Owner(pub String);
 
 /// Creates an owner, or changes the token of one. Without a token, no client can sign in with this name.
 ///
-/// Fails if the name is invalid: letters, digits and `-_.@+`, at most 64.
+/// Fails unless the name has only letters, digits and `-_.@+`, at most 64.
 pub async fn add_owner(database: &Database, owner: &Owner, token: Option<&str>) -> Result<(), FleetError> {
     let Owner(name) = owner;
     check_name("an owner", name)?;
@@ -26,14 +26,14 @@ pub async fn add_owner(database: &Database, owner: &Owner, token: Option<&str>) 
     Ok(())
 }
 
-/// An owner, as lists show one.
+/// An owner in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnerLine {
     /// The owner.
     pub owner: Owner,
     /// Whether clients can sign in with a token of this owner.
     pub has_token: bool,
-    /// How many jobs the fleet has of the owner.
+    /// Number of jobs of the owner in the fleet.
     pub jobs: i64,
 }
 
@@ -49,20 +49,20 @@ pub async fn owners(database: &Database) -> Result<Vec<OwnerLine>, FleetError> {
     Ok(rows.iter().map(line).collect())
 }
 
-/// The owner of a token, and what they may do.
+/// The owner of a token, with the rights of the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FleetClient {
     /// Owner of the client's jobs.
     pub owner: Owner,
     /// Whether the client sees and steers the jobs of all owners.
     pub is_admin: bool,
-    /// Whether it may answer what jobs ask: approvals and questions.
+    /// Whether the client may answer the approvals and questions of jobs.
     pub may_approve: bool,
     /// The role that a login gave; `None` for an owner's own token.
     pub role: Option<String>,
 }
 
-/// What a login gives.
+/// The rights that a login gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoginRights {
     /// The role, as the server's configuration names it.
@@ -90,12 +90,12 @@ pub async fn client_of(database: &Database, token: &str) -> Result<Option<FleetC
     }))
 }
 
-/// Admits a user who has logged in elsewhere, by `token` and for this time, as this owner, and adds the owner if the
-/// fleet does not have it, with these rights. `is_verified`: the provider vouches for the name; otherwise an owner with
-/// a token keeps it.
+/// Logs in a user of another system as this owner, with `token`, for the duration `length` and with these rights. Adds
+/// the owner if the fleet does not have it. `is_verified`: whether the provider guarantees the name; otherwise, an
+/// owner that has a token cannot be taken over.
 ///
 /// # Errors
-/// Fails where the name is invalid or another's, and where PostgreSQL cannot be asked.
+/// If the name is invalid or belongs to another owner, or PostgreSQL cannot be reached.
 pub async fn log_in(
     database: &Database,
     owner: &Owner,
@@ -124,7 +124,7 @@ pub async fn log_in(
     }
 }
 
-/// Forgets the token of a login.
+/// Removes the token of a login.
 ///
 /// # Errors
 /// Fails where PostgreSQL cannot be asked.
@@ -134,10 +134,11 @@ pub async fn log_out(database: &Database, token: &str) -> Result<(), FleetError>
     database.query_within(SHORT, "end a login", statement, &[(&hash, Type::TEXT)]).await.map(|_| ())
 }
 
-/// Ends all logins of an owner, and notifies no device that was added with one. Returns how many there were.
+/// Ends all logins of an owner, and stops notifying the devices that were added with them. Returns the number of
+/// logins.
 ///
 /// # Errors
-/// [`FleetError::Usage`] if there is no such owner; if PostgreSQL cannot be asked.
+/// [`FleetError::Usage`] if there is no such owner; if PostgreSQL cannot be reached.
 pub async fn end_logins(database: &Database, owner: &Owner) -> Result<i64, FleetError> {
     let statement = "WITH ended AS (DELETE FROM logins WHERE owner = $1 RETURNING until > clock_timestamp() AS held), \
          devices AS (DELETE FROM devices WHERE owner = $1 AND token_hash IS NULL) \
@@ -149,10 +150,12 @@ pub async fn end_logins(database: &Database, owner: &Owner) -> Result<i64, Fleet
     }
 }
 
-/// Removes an owner who has no jobs, with logins, limits, pauses and access to queues. What the jobs have cost stays counted.
+/// Removes an owner who has no jobs, with logins, limits, pauses and access to queues. The costs of earlier jobs stay
+/// counted.
 ///
 /// # Errors
-/// [`FleetError::Usage`] if there is no such owner, or the fleet has jobs of the owner; if PostgreSQL cannot be asked.
+/// [`FleetError::Usage`] if there is no such owner, or the fleet has jobs of the owner; if PostgreSQL cannot be
+/// reached.
 pub async fn remove_owner(database: &Database, owner: &Owner) -> Result<(), FleetError> {
     let statement = "WITH gone AS MATERIALIZED (SELECT name FROM owners WHERE name = $1 \
            AND NOT EXISTS (SELECT FROM jobs WHERE owner = $1) FOR UPDATE), \
@@ -174,7 +177,7 @@ pub async fn remove_owner(database: &Database, owner: &Owner) -> Result<(), Flee
     }
 }
 
-/// Fails unless `name` can be the name of `what`, with its article: an owner, a queue or a worker.
+/// Fails unless `name` is a valid name. `what` is the kind of name with its article: an owner, a queue or a worker.
 pub(crate) fn check_name(what: &str, name: &str) -> Result<(), FleetError> {
     let is_name = (1..=64).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.@+".contains(&byte));

@@ -1,4 +1,4 @@
-//! Pauses: whose jobs no worker begins. Jobs that run continue.
+//! [`pause`] and [`unpause`]: stop workers from beginning certain jobs. Jobs that run continue.
 use crate::{
     database::{Database, SHORT},
     error::FleetError,
@@ -8,7 +8,7 @@ use crate::{
 use std::fmt;
 use tokio_postgres::{Row, types::Type};
 
-/// Stands for all owners in the table: no owner has such a name.
+/// Stands for all owners in the table; it is not a valid name of an owner.
 const ALL: &str = "*";
 
 /// Jobs that no worker begins.
@@ -42,7 +42,7 @@ impl Paused {
         }
     }
 
-    /// The table of such pauses, its column, and the value there.
+    /// The table of this kind of pause, its column, and the value in the column.
     fn row(&self) -> (&'static str, &'static str, &str) {
         match self {
             Self::All => ("pauses", "owner", ALL),
@@ -52,7 +52,7 @@ impl Paused {
     }
 }
 
-/// Lets no worker begin these jobs until [`unpause`]. Returns `false` if there is no such owner.
+/// Keeps workers from beginning these jobs until [`unpause`]. Returns `false` if there is no such owner.
 ///
 /// # Errors
 /// If the name of a queue is invalid; if PostgreSQL cannot be reached or refuses the statement.
@@ -61,7 +61,7 @@ pub async fn pause(database: &Database, paused: &Paused) -> Result<bool, FleetEr
     if let Paused::Queue(name) = paused {
         check_queue(name)?;
     }
-    // A queue exists as soon as it is named.
+    // A queue need not exist: it exists as soon as it is named.
     let statement = format!(
         "WITH known AS (SELECT $1::text AS name \
              WHERE $1 = '*' OR '{column}' = 'queue' OR EXISTS (SELECT FROM owners WHERE name = $1)), \

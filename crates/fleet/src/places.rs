@@ -1,19 +1,19 @@
-//! Where a job works. The folder of each attempt is another one, so that journals are kept as if every job worked in a
-//! place of its own that exists nowhere.
+//! [`Moved`]: the folder of a job. Each attempt has another folder, so stored journals use a fixed path for each job,
+//! which exists on no machine.
 use haft_core::{SessionId, relocated};
 use std::path::{Path, PathBuf};
 
-/// The folder of the job `id` in what is kept of it.
+/// The folder of the job `id` in stored journals.
 fn kept(id: &SessionId) -> String {
     format!("/fleet/{id}")
 }
 
-/// Where a job's files are in what is kept of it.
+/// The folder of a job's files in stored journals.
 pub fn work_place(id: &SessionId) -> PathBuf {
     PathBuf::from(kept(id)).join("tree")
 }
 
-/// The folder of an attempt, and how it reads in what is kept.
+/// The folder of an attempt, and its path in stored journals.
 #[derive(Clone, Debug)]
 pub struct Moved {
     folder: String,
@@ -26,12 +26,12 @@ impl Moved {
         Self { folder: folder.to_string_lossy().into_owned(), kept: kept(id) }
     }
 
-    /// A line of the attempt, as it is kept.
+    /// A line of the attempt with the paths of stored journals.
     pub fn kept(&self, line: &str) -> String {
         relocated(line, &self.folder, &self.kept)
     }
 
-    /// A line that is kept, as it reads in the attempt.
+    /// A stored line with the paths of the attempt.
     pub fn here(&self, line: &str) -> String {
         relocated(line, &self.kept, &self.folder)
     }

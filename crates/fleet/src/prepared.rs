@@ -1,5 +1,5 @@
-//! [`PreparedTree`]: a work tree in which the setup commands of a queue have run, made once by a machine and copied for
-//! each job that begins with the same commit.
+//! [`PreparedTree`]: a work tree in which the setup commands of a queue have run. A machine makes it once, and copies
+//! it for each job that begins at the same commit.
 use crate::error::FleetError;
 use sha2::{Digest, Sha256};
 use std::{
@@ -12,18 +12,18 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// Folders that were not copied for this time are removed.
+/// Folders that were not used for this time are removed.
 const KEPT_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// A folder for what commands make of one commit; it is held while it is used.
+/// The folder of a prepared work tree for one commit. It is locked while it is used.
 #[derive(Clone, Debug)]
 pub(crate) struct PreparedTree {
     folder: PathBuf,
 }
 
 impl PreparedTree {
-    /// `above`: the folder for all of them. `commit`: with its repository, if there is one. Queues share none, since their
-    /// commands get other secrets.
+    /// `above`: the folder for all prepared work trees. `commit`: with its repository, if any. Queues share no tree,
+    /// because their commands get different secrets.
     pub(crate) fn new(above: &Path, queue: &str, commit: Option<(&str, &str)>, commands: &str) -> Self {
         let (repository, commit) = commit.unwrap_or_default();
         let mut hash = Sha256::new();
@@ -43,7 +43,7 @@ impl PreparedTree {
         self.made().exists()
     }
 
-    /// Makes an empty folder to prepare it in, and removes what an earlier attempt left.
+    /// Makes an empty folder for preparing the tree, and removes what an earlier attempt left.
     pub(crate) fn begin(&self) -> Result<PathBuf, FleetError> {
         let new = self.folder.join("new");
         let emptied = match fs::remove_dir_all(&new) {
@@ -53,7 +53,7 @@ impl PreparedTree {
         emptied.map(|()| new).map_err(|error| self.failed("empty", &error))
     }
 
-    /// The work tree that [`Self::begin`] was for is complete: it is in `tree` there.
+    /// Puts the work tree that [`Self::begin`] was called for in its place: it is complete.
     pub(crate) fn finish(&self) -> Result<(), FleetError> {
         let new = self.folder.join("new");
         fs::rename(new.join("tree"), self.made()).map_err(|error| self.failed("finish", &error))?;
@@ -61,7 +61,7 @@ impl PreparedTree {
         Ok(())
     }
 
-    /// Copies it to `tree`, which does not exist yet. Waits.
+    /// Copies the tree to `tree`, which does not exist yet. Blocks.
     pub(crate) fn copy(&self, tree: &Path) -> Result<(), FleetError> {
         let made = self.made();
         let words = ["--archive", "--no-target-directory", "--reflink=auto", "--"].map(OsStr::new);
@@ -77,14 +77,14 @@ impl PreparedTree {
         }
     }
 
-    /// Waits until no other attempt makes it, and, if it is not `shared`, until none copies it.
+    /// Waits until no other attempt makes the tree, and, if not `shared`, until no other attempt copies it.
     pub(crate) fn hold(&self, shared: bool) -> Result<File, FleetError> {
         let held = || -> io::Result<File> {
             loop {
                 fs::create_dir_all(&self.folder)?;
                 let file = File::open(&self.folder)?;
                 if shared { file.lock_shared() } else { file.lock() }?;
-                // It may have been removed while this waited.
+                // The lock file may have been removed while this waited.
                 let is_there =
                     |there: fs::Metadata| there.ino() == file.metadata().map_or(0, |own| own.ino());
                 if fs::metadata(&self.folder).is_ok_and(is_there) {
@@ -105,7 +105,7 @@ impl PreparedTree {
     }
 }
 
-/// Removes those that were not used for a week.
+/// Removes the trees that were not used for a week.
 pub(crate) fn clear(above: &Path) {
     for entry in fs::read_dir(above).into_iter().flatten().flatten() {
         let age = entry.metadata().and_then(|metadata| metadata.modified()).map(|used| used.elapsed());

@@ -5,10 +5,10 @@ use crate::{
 };
 use tokio_postgres::types::Type;
 
-/// Jobs that one statement removes.
+/// Maximum number of jobs that one statement removes.
 const BATCH: i32 = 200;
 
-/// What [`prune`] removes, or would remove.
+/// The number of rows that [`prune`] removes, or would remove.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
     /// Jobs.
@@ -19,9 +19,9 @@ pub struct Pruned {
     pub contents: i64,
 }
 
-/// Removes the jobs that ended more than `days` days ago, with their journals and with the contents that the database holds,
-/// unless `is_trial`; and the workers that were not heard of since and are named by no job. A job whose branch is not in its
-/// repository yet stays for a day. Costs stay, and what an object store holds.
+/// Removes the jobs that ended more than `days` days ago, with their journals and with the contents in the database,
+/// unless `is_trial`. Also removes workers that have not reported since then and that no job names. A job whose branch
+/// is not in its repository yet stays for a day. Costs, and contents in an object store, stay.
 ///
 /// # Errors
 /// If PostgreSQL cannot be reached; some jobs may be removed by then.
@@ -53,7 +53,7 @@ pub async fn prune(database: &Database, days: u32, is_trial: bool) -> Result<Pru
             break;
         }
     }
-    // A worker that lives says so every third of its lease.
+    // A living worker reports in every third of its lease.
     let statement = "DELETE FROM workers WHERE seen < clock_timestamp() - greatest($1, 1) * interval '1 day' \
          AND NOT EXISTS (SELECT FROM jobs WHERE worker = instance)";
     database.query("remove old workers", statement, &[(&days, Type::FLOAT8)]).await?;

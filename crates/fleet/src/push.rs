@@ -1,8 +1,8 @@
-//! Web Push in a fleet: the devices that are notified, and what they are to be told. The servers of the fleet send it
-//! (`haft-serve`).
+//! [`PushDevice`] and [`PushNotice`]: Web Push in a fleet, with the devices to notify and the notices for them. The
+//! servers of the fleet send the notices (`haft-serve`).
 //!
-//! A notice is a row. A server takes it for [`TAKEN_SECONDS`] and removes it when the push service has the message, so that
-//! several servers send it once, and one that is killed on the way leaves it to another.
+//! A notice is a row. A server takes it for [`TAKEN_SECONDS`], and removes it when the push service has the message. So
+//! several servers send it only once, and if one is killed meanwhile, another sends it.
 use crate::{
     database::{Database, Parameters, SHORT},
     error::FleetError,
@@ -13,24 +13,25 @@ use haft_core::{CallId, SessionId};
 use std::time::Duration;
 use tokio_postgres::{Row, types::Type};
 
-/// The row of the table of settings.
+/// The name of the key in the table of settings.
 const KEY: &str = "push_key";
-/// How long a server has a notice that it takes. Sending one takes at most 30 seconds.
+/// Seconds for which a notice that a server takes is reserved for it. Sending takes at most 30 seconds.
 const TAKEN_SECONDS: f64 = 90.0;
-/// Notices that a server takes at a time.
+/// Maximum number of notices that a server takes at a time.
 const MAX_TAKEN: i64 = 16;
-/// Whether the token that a device `d` was added with still holds; `$1` is the hash of the server's own token.
+/// SQL condition: whether the token with which a device `d` was added is still valid; `$1` is the hash of the server's
+/// own token.
 const HOLDS: &str = "(d.token_hash IS NULL OR d.token_hash = $1 \
      OR EXISTS (SELECT FROM owners o WHERE o.name = d.owner AND o.token_hash = d.token_hash))";
 
 /// A browser that is notified of the jobs of an owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushDevice {
-    /// Names it.
+    /// ID of the device.
     pub id: String,
     /// Address of its push service and its keys, as JSON.
     pub subscription: String,
-    /// What it is told and when, as JSON.
+    /// The events and times that it is notified of, as JSON.
     pub wishes: String,
 }
 
@@ -41,21 +42,22 @@ impl PushDevice {
     }
 }
 
-/// What a device is to be told of.
+/// A notice for a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushNotice {
     number: i64,
     /// The job.
     pub job: SessionId,
-    /// The call that waits for a person; `None` if the job has ended.
+    /// The call that needs an approval; `None` if the job has ended.
     pub call: Option<CallId>,
-    /// How often a server has taken it, with this time.
+    /// How often a server has taken it, including this time.
     pub tries: i32,
     /// The device.
     pub device: PushDevice,
 }
 
-/// The devices of an owner that are notified, each with when it was added, in milliseconds since 1970-01-01 UTC. `server_token`: the token of this server, with which some may be added.
+/// The devices of an owner that are notified, each with the time at which it was added, in milliseconds since
+/// 1970-01-01 UTC. `server_token`: the token of this server, with which devices may have been added.
 ///
 /// # Errors
 /// If PostgreSQL cannot be reached.
@@ -74,8 +76,8 @@ pub async fn push_devices(
     Ok(rows.iter().map(|row| (PushDevice::of(row, 0), row.get(3))).collect())
 }
 
-/// Notifies a device of the jobs of `owner` from here on, or changes what it is told. `token`: with what it is added; a
-/// login at an OpenID provider is known by it, and does not limit how long the device is notified.
+/// Notifies a device of the jobs of `owner` from now on, or changes its settings. `token`: the token that adds it. A
+/// token of a login at an OpenID provider is recognized, and does not limit how long the device is notified.
 ///
 /// # Errors
 /// If PostgreSQL cannot be reached.
@@ -85,7 +87,7 @@ pub async fn add_push_device(
     token: &str,
     device: &PushDevice,
 ) -> Result<(), FleetError> {
-    // What waits for the end of quiet hours is looked at with those that there are now.
+    // Notices that wait for the end of quiet hours are checked again with the new settings.
     let statement = "WITH again AS (UPDATE notices SET due = clock_timestamp() WHERE device = $1 AND tries = 0) \
          INSERT INTO devices (id, owner, token_hash, subscription, wishes) \
          SELECT $1, $2, CASE WHEN EXISTS (SELECT FROM logins WHERE token_hash = $3) THEN NULL ELSE $3 END, $4, $5 \
@@ -102,7 +104,7 @@ pub async fn add_push_device(
     database.query_within(SHORT, "add a device", statement, parameters).await.map(|_| ())
 }
 
-/// Notifies the device `id` no more; with `owner`, only if it is that owner's.
+/// Stops notifying the device `id`; with `owner`, only if it belongs to that owner.
 ///
 /// # Errors
 /// If PostgreSQL cannot be reached.
@@ -117,7 +119,7 @@ pub async fn remove_push_device(
     database.query_within(SHORT, "remove a device", statement, parameters).await.map(|_| ())
 }
 
-/// Lets the devices of the job's owner be told that these calls wait for a person.
+/// Notifies the devices of the job's owner that these calls need an approval.
 pub(crate) async fn announce_calls(
     database: &Database,
     job: &SessionId,
@@ -167,7 +169,7 @@ pub async fn take_notices(
     Ok(rows.iter().map(notice).collect())
 }
 
-/// Leaves a notice for later; `is_try`: as one that was tried.
+/// Puts a notice off; `is_try`: whether that counts as an attempt to send it.
 ///
 /// # Errors
 /// If PostgreSQL cannot be reached.
@@ -185,7 +187,7 @@ pub async fn put_off_notice(
     database.query_within(SHORT, "put a notice off", statement, parameters).await.map(|_| ())
 }
 
-/// Removes a notice: its device was told, or there is nothing to tell.
+/// Removes a notice: its device was notified, or there is nothing to send.
 ///
 /// # Errors
 /// If PostgreSQL cannot be reached.
@@ -195,7 +197,8 @@ pub async fn remove_notice(database: &Database, notice: &PushNotice) -> Result<(
     database.query_within(SHORT, "remove a notice", statement, parameters).await.map(|_| ())
 }
 
-/// The secret by which push services know the servers of this fleet: `new`, unless there is one. PostgreSQL has it encrypted.
+/// The secret by which push services know the servers of this fleet: the stored one, otherwise `new`, which is then
+/// stored. PostgreSQL stores it encrypted.
 ///
 /// # Errors
 /// If it was encrypted with another key than `key`; if PostgreSQL cannot be reached.

@@ -1,4 +1,5 @@
-//! What workers do with jobs: claim, renew, put back, settle. Each is one statement, and names its token.
+//! [`claim`], [`renew`], [`put_back`] and [`settle`]: what workers do with jobs. Each is one statement that checks the
+//! token.
 use crate::{
     database::{Database, Parameters, SHORT},
     error::FleetError,
@@ -9,38 +10,38 @@ use haft_core::{Command, Conclusion, SessionId};
 use std::time::{Duration, Instant};
 use tokio_postgres::{Row, types::Type};
 
-/// After a first attempt that came to nothing; twice as long after each further one, up to five minutes.
+/// The delay after a first failed attempt. It doubles with each further one, up to five minutes.
 const BACK_OFF: Duration = Duration::from_secs(2);
 
-/// What a worker needs to know of a job that it has.
+/// The data that a worker needs of a job that it has claimed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claimed {
-    /// Which.
+    /// ID of the job.
     pub id: SessionId,
     /// The fencing token of this attempt.
     pub token: i64,
-    /// The first one is 1.
+    /// Number of the attempt, counted from 1.
     pub attempt: i32,
-    /// Where the files are.
+    /// The URL of its repository.
     pub repository: Option<String>,
     /// The commit or branch that it begins at.
     pub base: Option<String>,
-    /// How far an earlier attempt came on its branch, and which.
+    /// The last commit of an earlier attempt, and the token of that attempt.
     pub head: Option<(String, i64)>,
     /// Owner who submitted it.
     pub owner: Owner,
     /// The queue in which it was.
     pub queue: String,
-    /// The setup commands of that queue, if it has some.
+    /// The setup commands of that queue, if any.
     pub setup: Option<String>,
-    /// Whether it was cancelled.
+    /// Whether it was canceled.
     pub is_cancelled: bool,
-    /// What the budgets of its owner and its queue leave, in US dollars; none: there is no budget.
+    /// The rest of the budgets of its owner and its queue, in US dollars; `None` without a budget.
     pub left_usd: Option<f64>,
 }
 
-/// Takes the next job of these queues (empty for all) that may begin, as `claim_job` of the migrations chooses it.
-/// `None` if no job can begin.
+/// Claims the next job of these queues (empty for all) that may begin; the function `claim_job` of the migrations
+/// chooses it. `None` if no job can begin.
 pub async fn claim(
     database: &Database,
     worker: &str,
@@ -76,8 +77,8 @@ fn claimed(row: &Row) -> Claimed {
     }
 }
 
-/// The commit of the work tree that an attempt has made: the next attempt begins there, whatever HEAD of the repository
-/// is by then.
+/// Records the commit of the work tree that an attempt has made. The next attempt begins at the same commit, wherever
+/// the repository's HEAD is by then.
 pub(crate) async fn begin_at(database: &Database, lease: &Lease, commit: &str) -> Result<(), FleetError> {
     let statement = "UPDATE jobs SET base = $3 WHERE id = $1 AND token = $2 AND status = 'running' \
          AND leased_until > clock_timestamp() AND head IS NULL RETURNING 1";
@@ -89,18 +90,18 @@ pub(crate) async fn begin_at(database: &Database, lease: &Lease, commit: &str) -
         .map(|_| ())
 }
 
-/// What PostgreSQL said to a heartbeat.
+/// The response of PostgreSQL to a heartbeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heard {
-    /// The worker is to take no more jobs.
+    /// Whether the worker is to take no more jobs.
     pub is_draining: bool,
-    /// Jobs of the worker that were cancelled.
+    /// Jobs of the worker that were canceled.
     pub cancelled: Vec<String>,
     /// Jobs of the worker for which commands wait.
     pub commanded: Vec<String>,
 }
 
-/// Says that the worker lives, and renews these leases: those that PostgreSQL does not renew are lost.
+/// Reports that the worker lives, and renews these leases. Leases that PostgreSQL does not renew are lost.
 pub async fn renew(
     database: &Database,
     worker: &str,
@@ -132,8 +133,8 @@ pub async fn renew(
     Ok(Heard { is_draining: rows[0].get(0), cancelled: rows[0].get(2), commanded: rows[0].get(3) })
 }
 
-/// Takes jobs from workers whose leases have run out, so that others find them; those that were tried too often are left
-/// to people. Gives how many waited so, and how many are dead.
+/// Takes jobs from workers whose leases have ended, so that other workers can claim them. Jobs without attempts left
+/// become dead. Returns how many jobs are pending again, and how many are dead.
 pub async fn sweep(database: &Database) -> Result<(i64, i64), FleetError> {
     let statement = "WITH late AS (SELECT id FROM jobs WHERE status = 'running' AND leased_until <= clock_timestamp() \
          FOR UPDATE SKIP LOCKED), \
@@ -150,8 +151,8 @@ pub async fn sweep(database: &Database) -> Result<(i64, i64), FleetError> {
     Ok((rows[0].get(0), rows[0].get(1)))
 }
 
-/// Puts a job back that the worker cannot continue. It is tried again after a pause, unless it was tried too often.
-/// `counts`: whether it was a try; a worker that ends in order has not failed.
+/// Puts a job back that the worker cannot continue. It is tried again after a delay, unless no attempts are left.
+/// `counts`: whether it counts as an attempt; a worker that ends in an orderly way has not failed.
 pub async fn put_back(database: &Database, lease: &Lease, why: &str, counts: bool) -> Result<(), FleetError> {
     let statement = "WITH back AS (UPDATE jobs SET token = token + 1, worker = NULL, leased_until = NULL, \
            attempts = CASE WHEN $4 THEN attempts ELSE attempts - 1 END, \
@@ -173,15 +174,15 @@ pub async fn put_back(database: &Database, lease: &Lease, why: &str, counts: boo
     Ok(())
 }
 
-/// Puts a job back that could not begin with the `left_usd` US dollars that budgets left it. That does not count as an
-/// attempt. The next one waits for a new period of the budget that is the nearest to its end, or for other limits.
+/// Puts a job back that could not begin with the `left_usd` US dollars left by budgets. That does not count as an
+/// attempt. The next attempt waits for a new period of the budget with the smallest rest, or for other limits.
 pub(crate) async fn wait_for_budget(
     database: &Database,
     lease: &Lease,
     why: &str,
     left_usd: Option<f64>,
 ) -> Result<(), FleetError> {
-    // A budget that was raised meanwhile leaves more.
+    // A budget that was raised meanwhile has more left, so the job does not wait for it.
     let statement = "WITH short AS (SELECT u.period FROM limit_usage u JOIN jobs j ON u.owner = j.owner OR u.queue = j.queue \
          WHERE j.id = $1 AND u.budget_usd IS NOT NULL AND u.budget_usd - u.used_usd <= $4 ORDER BY u.budget_usd - u.used_usd LIMIT 1), \
        back AS (UPDATE jobs SET token = token + 1, worker = NULL, leased_until = NULL, attempts = attempts - 1, \
@@ -198,12 +199,12 @@ pub(crate) async fn wait_for_budget(
     database.query_until(|| !lease.lasts(), "put a job back", statement, parameters).await.map(|_| ())
 }
 
-/// What became of a conclusion.
+/// The result of settling a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
-    /// The end is recorded.
+    /// The conclusion is recorded.
     Stands,
-    /// The lease is lost: it counts for nothing.
+    /// The lease is lost: the conclusion does not count.
     Refused,
 }
 
@@ -214,7 +215,8 @@ pub async fn settle(
     conclusion: &Conclusion,
     head: Option<&str>,
 ) -> Result<Settled, FleetError> {
-    // What a session does not know, such as a push that was refused, may be why it failed.
+    // The reason includes how the previous attempt ended: that may be why it failed, such as a push that was refused,
+    // which the session does not know.
     let statement = "UPDATE jobs SET status = $3, conclusion = $5, head = coalesce($6, head), \
          reason = CASE WHEN $3 = 'failed' AND attempts > 1 AND reason IS NOT NULL \
            THEN $4 || '; the attempt before ended: ' || reason ELSE $4 END, \
@@ -237,7 +239,7 @@ pub async fn settle(
     if !rows.is_empty() {
         return Ok(Settled::Stands);
     }
-    // It may have been taken by a connection that broke before it could say so.
+    // A connection that broke before its response arrived may have recorded the conclusion.
     let statement = "SELECT 1 FROM jobs WHERE id = $1 AND token = $2 AND conclusion = $3 AND status = $4";
     let parameters: Parameters<'_> = &[
         (&lease.job.0, Type::TEXT),
@@ -249,7 +251,7 @@ pub async fn settle(
     Ok(if rows.is_empty() { Settled::Refused } else { Settled::Stands })
 }
 
-/// Takes what was sent to a job, in order: who takes it carries it out.
+/// Takes the commands that were sent to a job, in order. The attempt that takes them carries them out.
 pub(crate) async fn commands(database: &Database, lease: &Lease) -> Result<Vec<Command>, FleetError> {
     let statement = "WITH held AS MATERIALIZED (SELECT id FROM jobs WHERE id = $1 AND token = $2 \
          AND status = 'running' AND leased_until > clock_timestamp() FOR NO KEY UPDATE), \
@@ -260,19 +262,19 @@ pub(crate) async fn commands(database: &Database, lease: &Lease) -> Result<Vec<C
     Ok(rows.iter().filter_map(|row| serde_json::from_str(row.get(0)).ok()).collect())
 }
 
-/// A branch that does not stand where the database says.
+/// A branch that is not where the database says.
 #[derive(Clone, Debug)]
 pub(crate) struct Branch {
     pub(crate) job: SessionId,
     pub(crate) repository: String,
-    /// The commit at which it should stand, and the token of who carried it.
+    /// The commit at which it should be, and the token of the attempt that uploaded it.
     pub(crate) head: String,
     pub(crate) token: i64,
-    /// The commit to which a worker moved it before. It is moved from there only.
+    /// The commit to which a worker last moved it. It is moved only from there.
     pub(crate) stands: Option<String>,
 }
 
-/// Branches of the job `id` if it is over; without an ID, those of all jobs whose workers have had the time to move
+/// Branches of the job `id` if it is over; without an ID, those of all jobs whose workers have had enough time to move
 /// them.
 pub(crate) async fn branches(database: &Database, id: Option<&SessionId>) -> Result<Vec<Branch>, FleetError> {
     let statement = "SELECT id, repository, head, head_token, published FROM jobs \

@@ -1,4 +1,5 @@
-//! Queues: which workers may take a job, and which owners may give one. A queue exists as soon as a job or a worker names it.
+//! [`QueueAccess`]: queues, which decide which workers may take a job and which owners may submit one. A queue exists
+//! as soon as a job or a worker names it.
 use crate::{
     database::{Database, Parameters, SHORT},
     error::FleetError,
@@ -6,13 +7,13 @@ use crate::{
 };
 use tokio_postgres::types::Type;
 
-/// Seconds of silence after which a worker counts as gone. It reports at least every third of its lease.
+/// Seconds without a report after which a worker counts as gone. It reports at least once in every third of its lease.
 pub(crate) const SILENCE_SECONDS: f64 = 60.0;
 
-/// The queue of jobs that name none.
+/// The queue of jobs that name no queue.
 pub const DEFAULT_QUEUE: &str = "default";
 
-/// Fails if `name` cannot be a queue.
+/// Fails if `name` is not a valid name of a queue.
 ///
 /// # Errors
 /// [`FleetError::Usage`] unless it has letters, digits and `-_.@+`, at most 64.
@@ -20,7 +21,7 @@ pub fn check_queue(name: &str) -> Result<(), FleetError> {
     check_name("a queue", name)
 }
 
-/// Fails if `name` cannot be the name of a worker.
+/// Fails if `name` is not a valid name of a worker.
 ///
 /// # Errors
 /// [`FleetError::Usage`] unless it has letters, digits and `-_.@+`, at most 64.
@@ -37,8 +38,8 @@ pub struct QueueAccess {
     pub owners: Vec<Owner>,
 }
 
-/// Lets only these owners, and the administrator, give jobs to `queue`; an empty list lets all owners. Jobs that the queue
-/// has already stay in it.
+/// Lets only these owners and the administrator submit jobs to `queue`; an empty list lets all owners. Jobs that are
+/// already in the queue stay in it.
 ///
 /// # Errors
 /// [`FleetError::Usage`] if the name of the queue is invalid or there is no such owner; if PostgreSQL cannot be reached.
@@ -51,7 +52,7 @@ pub async fn set_access(database: &Database, queue: &str, owners: &[Owner]) -> R
     database.query_within(SHORT, "set who may use a queue", statement, parameters).await.map(|_| ())
 }
 
-/// The queues that only some owners may use, by name.
+/// The queues that not all owners may use, by name.
 ///
 /// # Errors
 /// If PostgreSQL cannot be reached or refuses the statement.
@@ -63,7 +64,7 @@ pub async fn access(database: &Database) -> Result<Vec<QueueAccess>, FleetError>
     Ok(rows.iter().map(|row| QueueAccess { queue: row.get(0), owners: owners(row.get(1)) }).collect())
 }
 
-/// The queues of each worker that takes jobs; empty: all.
+/// The queues of each worker that takes jobs; empty for all queues.
 pub(crate) async fn queues_taken(database: &Database) -> Result<Vec<Vec<String>>, FleetError> {
     let statement = "SELECT DISTINCT queues FROM workers \
          WHERE NOT is_draining AND seen > clock_timestamp() - $1 * interval '1 second'";

@@ -1,12 +1,12 @@
-//! A fresh work tree, brought to what the journal says of it.
+//! [`replay_changes`]: applies the changes in the journal to a fresh work tree.
 use crate::error::FleetError;
 use haft_core::{Change, Changed, Entry, Stage, active_path};
 use std::{fs, path::Path, sync::Arc};
 
-/// Does in `tree`, which begins where the job's branch stands, what calls of earlier attempts have settled. What git
-/// keeps of itself came with the branch. `tree` must be unused so far, and used by this attempt only.
+/// Applies the changes that calls of earlier attempts have settled to `tree`, which begins at the job's branch. Git's
+/// own data came with the branch. `tree` must be unused so far, and used by this attempt only.
 ///
-/// Fails where a content is gone, or a file cannot be written.
+/// Fails if a content is missing, or a file cannot be written.
 pub fn replay_changes(stage: &dyn Stage, tree: &Path, entries: &[Arc<Entry>]) -> Result<(), FleetError> {
     let path = active_path(entries);
     let mut changes = Changed::of(path.iter().map(|entry| &entry.fact)).whole();
@@ -19,7 +19,7 @@ pub fn replay_changes(stage: &dyn Stage, tree: &Path, entries: &[Arc<Entry>]) ->
         return Ok(());
     }
     let odd = stage.settle(tree, &changes).map_err(failed)?;
-    // Unrecorded commands had changed these, too; only what the last call left is known.
+    // Commands whose changes are not recorded changed these files as well; only the state after the last call is known.
     let anew: Vec<Change> = changes
         .into_iter()
         .filter(|change| odd.contains(&change.path))

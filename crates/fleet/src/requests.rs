@@ -1,4 +1,4 @@
-//! Requests that clients may send again, with the answers that they got.
+//! [`Request`]: a request that clients may repeat, stored with its response.
 use crate::{
     database::{Database, Parameters, SHORT},
     error::FleetError,
@@ -7,30 +7,30 @@ use haft_core::SessionId;
 use std::time::Duration;
 use tokio_postgres::{Row, types::Type};
 
-/// A request as it was kept first.
+/// A request as it was first stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Tells it from others.
+    /// Identifies the request.
     pub request: String,
-    /// The ID of the job that it makes, if it makes one.
+    /// The ID of the job that it makes, if any.
     pub job: SessionId,
-    /// What was answered.
+    /// The response.
     pub answer: Option<RequestAnswer>,
 }
 
-/// An answer over HTTP.
+/// An HTTP response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestAnswer {
     /// HTTP status.
     pub status: u16,
     /// Content type.
     pub kind: String,
-    /// All of it.
+    /// The body.
     pub body: String,
 }
 
-/// Keeps a request under the name of its key, and gives the one that was kept under it first. Keys are forgotten `kept`
-/// after that one.
+/// Stores a request under the name of its key, and returns the request that was first stored under it. Keys are removed
+/// when they are older than `kept`.
 pub async fn begin_request(
     database: &Database,
     name: &str,
@@ -47,7 +47,7 @@ pub async fn begin_request(
     first(database, name).await
 }
 
-/// Keeps the answer to a request, unless it has one, and gives the one that it has.
+/// Stores the response to a request, unless it has one, and returns the stored one.
 pub async fn answer_request(
     database: &Database,
     name: &str,

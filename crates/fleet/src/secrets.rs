@@ -1,5 +1,5 @@
-//! Secrets of queues: the setup commands of a queue get them, and no command of an agent. PostgreSQL has them encrypted;
-//! the key is where the workers are.
+//! [`FleetKey`]: encrypts the secrets of queues. The setup commands of a queue get its secrets; commands of agents do
+//! not. PostgreSQL stores the secrets encrypted; only the workers have the key.
 use crate::{
     database::{Database, Parameters, SHORT},
     error::FleetError,
@@ -38,7 +38,7 @@ impl FleetKey {
         Ok(Self(Arc::new(LessSafeKey::new(key))))
     }
 
-    /// The nonce, then the encrypted value and its tag. It can be opened under the same names alone.
+    /// Returns the nonce, the encrypted value and its tag. It can be decrypted only with the same names.
     pub(crate) fn seal(&self, queue: &str, name: &str, value: &str) -> Result<Vec<u8>, FleetError> {
         let failed =
             |why: &str| FleetError::Local { action: "encrypt a secret".to_owned(), why: why.to_owned() };
@@ -66,7 +66,7 @@ impl FleetKey {
 }
 
 fn names(queue: &str, name: &str) -> Vec<u8> {
-    // Neither has a zero byte.
+    // Unambiguous, since neither name contains a zero byte.
     [queue.as_bytes(), b"\0", name.as_bytes()].concat()
 }
 
@@ -81,7 +81,7 @@ pub struct SecretLine {
     pub set_at: String,
 }
 
-/// Keeps `value` for the setup commands of `queue`, in the variable `name`; in place of an earlier value.
+/// Stores `value` for the setup commands of `queue`, as the variable `name`. Replaces an earlier value.
 ///
 /// # Errors
 /// [`FleetError::Usage`] if a name is invalid; if PostgreSQL cannot be reached.
@@ -100,7 +100,7 @@ pub async fn set_secret(
     database.query_within(SHORT, "set a secret", statement, parameters).await.map(|_| ())
 }
 
-/// Whether there was such a secret.
+/// Removes a secret; returns whether it existed.
 ///
 /// # Errors
 /// If PostgreSQL cannot be reached or refuses the statement.
@@ -150,7 +150,7 @@ pub(crate) async fn opened(
         .collect()
 }
 
-/// Fails if `name` cannot be a variable, or is one of Haft's own or one that decides which programs run.
+/// Fails if `name` cannot be a variable, or is a variable of Haft or one that decides which programs run.
 fn check_variable(name: &str) -> Result<(), FleetError> {
     let is_variable = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.len() <= 128

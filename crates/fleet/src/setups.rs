@@ -1,4 +1,4 @@
-//! Setup commands of queues: what a worker runs in a work tree before a job of the queue begins.
+//! [`QueueSetup`]: the setup commands of a queue, which a worker runs in a work tree before a job of the queue begins.
 use crate::{
     database::{Database, Parameters, SHORT},
     error::FleetError,
@@ -11,11 +11,11 @@ use tokio_postgres::types::Type;
 pub struct QueueSetup {
     /// The queue.
     pub queue: String,
-    /// Lines of the shell.
+    /// The commands: lines for the shell.
     pub commands: String,
 }
 
-/// Sets the setup commands of `queue`; `None` removes them. Jobs that begin afterwards are prepared by them.
+/// Sets the setup commands of `queue`; `None` removes them. They prepare jobs that begin afterwards.
 ///
 /// # Errors
 /// [`FleetError::Usage`] if the name of the queue is invalid or the commands are empty; if PostgreSQL cannot be reached.

@@ -1,11 +1,13 @@
-//! Room for one job at work. A job that waits for a person leaves it to another one.
+//! [`Slots`] and [`Slot`]: limit how many jobs run at the same time. A job that waits for an approval gives its slot to
+//! another job.
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Jobs that wait for people beside those at work: each has its work tree on the disk of the worker.
+/// Maximum number of jobs that wait without a slot, in addition to those that run: each has its work tree on the
+/// worker's disk.
 const MAX_WAITING: usize = 64;
 
-/// Where slots come from, for a worker or a server. All clones are one.
+/// The slots of a worker or a server. Clones share the same slots.
 #[derive(Clone)]
 pub struct Slots {
     work: Arc<Semaphore>,
@@ -13,7 +15,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Room for this many jobs at work.
+    /// Slots for this many running jobs.
     pub fn new(jobs: usize) -> Self {
         Self { work: Arc::new(Semaphore::new(jobs)), waiting: Arc::new(Semaphore::new(MAX_WAITING)) }
     }
@@ -33,19 +35,19 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Whether the job may work.
+    /// Whether the job may run.
     pub fn is_held(&self) -> bool {
         self.work.is_some()
     }
 
-    /// Leaves it to another job, unless too many wait already.
+    /// Gives the slot to another job, unless too many jobs wait already.
     pub fn leave(&mut self) {
         if let Ok(waiting) = self.slots.waiting.clone().try_acquire_owned() {
             (self.work, self.waiting) = (None, Some(waiting));
         }
     }
 
-    /// Waits until there is room again.
+    /// Waits until a slot is free again.
     pub async fn take_back(&mut self) {
         if !self.is_held() {
             self.work = self.slots.work.clone().acquire_owned().await.ok();

@@ -1,4 +1,4 @@
-//! What there is: workers, jobs by how they stand, what is left to people.
+//! [`Status`]: an overview of a fleet: its workers, its jobs by status, and the jobs that users must decide on.
 use crate::{
     database::{Database, Parameters, SHORT},
     error::FleetError,
@@ -10,38 +10,38 @@ use crate::{
 use haft_core::Usage;
 use tokio_postgres::{Row, types::Type};
 
-/// Jobs that are listed.
+/// Maximum number of jobs that are listed.
 const MAX_LISTED_JOBS: i64 = 20;
 /// Seconds after which a silent worker is not shown.
 const WORKER_EXPIRY_SECONDS: f64 = 86_400.0;
 
-/// A fleet at one moment.
+/// The state of a fleet at one time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
-    /// How many jobs stand how, of each owner in each queue.
+    /// Number of jobs by owner, queue and status.
     pub counts: Vec<JobCount>,
     /// Workers of the fleet.
     pub workers: Vec<WorkerLine>,
-    /// Jobs that were tried too often.
+    /// Jobs without attempts left.
     pub dead: Vec<JobLine>,
     /// Owners and queues whose jobs no worker begins.
     pub paused: Vec<Paused>,
-    /// What owners and queues may use, and what they do.
+    /// The limits of owners and queues, and how much of them is used.
     pub limits: Vec<LimitUsage>,
-    /// How long the oldest job waits that could begin, in seconds.
+    /// How long the oldest job that could begin has been waiting, in seconds.
     pub oldest_waits: Option<f64>,
 }
 
-/// How many jobs are alike.
+/// The number of jobs with the same owner, queue and status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobCount {
     /// Owner who submitted them.
     pub owner: String,
-    /// Which workers may take them.
+    /// Their queue.
     pub queue: String,
-    /// How they stand, as in [`JobLine::status`].
+    /// Their status, as in [`JobLine::status`].
     pub status: String,
-    /// How many.
+    /// Number of jobs.
     pub count: i64,
 }
 
@@ -50,17 +50,17 @@ pub struct JobCount {
 pub struct WorkerLine {
     /// A unique ID of the worker's process.
     pub instance: String,
-    /// What people call it.
+    /// Its name.
     pub name: String,
     /// Version of the worker's program.
     pub version: String,
-    /// How long ago it was heard of, in seconds.
+    /// Seconds since its last report.
     pub seen: f64,
-    /// It takes no more jobs.
+    /// Whether it takes no more jobs.
     pub is_draining: bool,
     /// How many jobs it has.
     pub running: i64,
-    /// The queues whose jobs it takes; empty: all.
+    /// The queues whose jobs it takes; empty for all.
     pub queues: Vec<String>,
 }
 
@@ -71,7 +71,7 @@ impl WorkerLine {
     }
 }
 
-/// Looks at all of it.
+/// Reads the status of the fleet.
 pub async fn status(database: &Database) -> Result<Status, FleetError> {
     let ask = async |statement: &str, parameters: Parameters<'_>| {
         database.query_within(SHORT, "look at the fleet", statement, parameters).await
@@ -135,7 +135,7 @@ pub async fn costs(database: &Database) -> Result<Vec<(String, f64)>, FleetError
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
-/// Turns that ended in a queue with the same outcome.
+/// The number of turns that ended in a queue with the same outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnCount {
     /// Queue of their jobs.
@@ -144,7 +144,7 @@ pub struct TurnCount {
     pub outcome: String,
     /// Number of turns.
     pub count: u64,
-    /// Their tokens, with those of the sessions that they delegated to.
+    /// Their tokens, including the sessions that they delegated to.
     pub usage: Usage,
 }
 
@@ -171,8 +171,8 @@ pub async fn turns(database: &Database) -> Result<Vec<TurnCount>, FleetError> {
     Ok(rows.iter().map(turn).collect())
 }
 
-/// Tells the workers called `name` (none: all that there are) to take no more jobs and to end when they have none; or, where
-/// it is not `wanted`, those that have some yet to take jobs again. Returns how many it is.
+/// Tells the workers named `name` (`None`: all workers) to take no more jobs, and to end when they have none. If not
+/// `wanted`: tells those that still have jobs to take jobs again. Returns the number of workers.
 ///
 /// # Errors
 /// If PostgreSQL cannot be reached.

@@ -1,4 +1,4 @@
-//! [`storage`]: where the contents of changed files are kept: in PostgreSQL, or in an object store.
+//! [`storage`]: where the contents of changed files are stored: in PostgreSQL, or in an object store.
 use crate::{
     database::{Database, SHORT},
     error::FleetError,
@@ -7,11 +7,11 @@ use crate::{
 use std::{collections::BTreeMap, sync::Arc};
 use tokio_postgres::{Row, types::Type};
 
-/// The row of the table of settings.
+/// The name of the setting in the table of settings.
 const SETTING: &str = "storage";
 
 impl Database {
-    /// Takes what `variables` say of object stores: keys, region and endpoint, in variables that begin with `AWS_`.
+    /// Uses the object stores' keys, region and endpoint in `variables`, whose names begin with `AWS_`.
     #[must_use]
     pub fn with_objects(self, variables: &BTreeMap<String, String>) -> Self {
         let own = variables.iter().filter(|(name, _)| name.starts_with("AWS_"));
@@ -31,12 +31,12 @@ impl Database {
         Ok(objects)
     }
 
-    /// Where contents are to be kept; `None` for PostgreSQL.
+    /// The object store for contents; `None` for PostgreSQL.
     pub(crate) async fn storage(&self) -> Result<Option<Arc<Objects>>, FleetError> {
         storage(self).await?.map(|address| self.objects(&address)).transpose()
     }
 
-    /// The content of a row with hash, bytes and place.
+    /// The hash and the content of a row with hash, bytes and place.
     pub(crate) async fn content(&self, row: &Row) -> Result<(String, Vec<u8>), FleetError> {
         let (hash, bytes, place): (String, Option<Vec<u8>>, Option<String>) =
             (row.get(0), row.get(1), row.get(2));
@@ -48,20 +48,20 @@ impl Database {
     }
 }
 
-/// The address of the object store for contents; `None` where PostgreSQL keeps them.
+/// The address of the object store for contents; `None` if PostgreSQL stores them.
 ///
 /// # Errors
-/// Fails where PostgreSQL cannot be asked.
+/// If PostgreSQL cannot be reached.
 pub async fn storage(database: &Database) -> Result<Option<String>, FleetError> {
     let statement = "SELECT value FROM settings WHERE name = $1";
     let rows = database.query_within(SHORT, "read settings", statement, &[(&SETTING, Type::TEXT)]).await?;
     Ok(rows.first().map(|row| row.get(0)))
 }
 
-/// Keeps contents at `s3://BUCKET/PREFIX` from here on, or in PostgreSQL. What is kept already stays where it is.
+/// Stores contents at `s3://BUCKET/PREFIX` from now on, or in PostgreSQL. Existing contents stay where they are.
 ///
 /// # Errors
-/// Fails where the object store cannot be written and read, and where PostgreSQL cannot be asked.
+/// If the object store cannot be written and read, or PostgreSQL cannot be reached.
 pub async fn set_storage(database: &Database, address: Option<&str>) -> Result<(), FleetError> {
     let statement = match address {
         Some(address) => {

@@ -1,4 +1,5 @@
-//! TLS to PostgreSQL, as for models: `rustls` with `ring`, and the authorities that the system trusts.
+//! [`Tls`]: TLS to PostgreSQL, as for models: `rustls` with `ring`, and the certificate authorities that the system
+//! trusts.
 use futures::future::BoxFuture;
 use rustls::{ClientConfig, pki_types::ServerName};
 use rustls_platform_verifier::BuilderVerifierExt;
@@ -12,12 +13,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::{TlsConnector, client};
 
-/// Encrypts a connection, after the server has proved that it is the host.
+/// Encrypts a connection after the server has proved that its name is that of the host.
 #[derive(Clone)]
 pub(crate) struct Tls(TlsConnector);
 
 impl Tls {
-    /// Fails where the system's authorities cannot be read.
+    /// Fails if the system's certificate authorities cannot be read.
     pub(crate) fn new() -> Result<Self, String> {
         let ring = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(ring)
@@ -33,7 +34,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for T
     type TlsConnect = ToHost;
     type Error = io::Error;
 
-    // It is asked for a Unix socket, too, which has no name and needs none.
+    // Also called for a Unix socket, which has no name and needs none.
     fn make_tls_connect(&mut self, host: &str) -> io::Result<ToHost> {
         Ok(ToHost { connector: self.0.clone(), name: ServerName::try_from(host.to_owned()).ok() })
     }
@@ -58,7 +59,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for ToHos
     }
 }
 
-/// A stream that only the two ends can read.
+/// An encrypted stream.
 pub(crate) struct Private<S>(client::TlsStream<S>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Private<S> {

@@ -1,4 +1,4 @@
-//! A worker: claims jobs, has them worked on, renews its leases, settles.
+//! [`work`]: runs a worker, which claims jobs, works on them, renews its leases and settles the jobs.
 mod attempt;
 
 use crate::{
@@ -29,76 +29,76 @@ use tokio::sync::{mpsc, watch};
 use tokio_postgres::types::Type;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// A job that waits for its time, or whose notice was missed, is found so soon.
+/// Interval of polling, which finds jobs that wait for a time, and jobs whose notice was missed.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Limit for the last reports of a worker that ends.
+/// Timeout for the last reports of a worker that ends.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What a worker is.
+/// The settings of a worker.
 #[derive(Clone)]
 pub struct Settings {
     /// The name of the worker; several may have the same one.
     pub name: String,
     /// Version of the worker's program.
     pub version: String,
-    /// The queues whose jobs it takes; empty: all.
+    /// The queues whose jobs it takes; empty for all.
     pub queues: Vec<String>,
     /// Maximum number of jobs at the same time.
     pub jobs: usize,
-    /// Time for which a job stays assigned without a renewal.
+    /// How long a job stays assigned without a renewal.
     pub lease: Duration,
-    /// Where mirrors, attempts and prepared work trees lie.
+    /// The folder for mirrors, attempts and prepared work trees.
     pub folder: PathBuf,
     /// The key that decrypts the secrets of queues.
     pub key: Option<FleetKey>,
-    /// Hears what a person should know.
+    /// Receives messages for the operator.
     pub note: Arc<dyn Fn(String) + Send + Sync>,
 }
 
-/// Works on jobs, once the files and the journal are there.
+/// Works on jobs whose files and journal have been prepared.
 pub trait Work: Send + Sync {
-    /// Works on the job until it is over, or until `attempt.leave`.
+    /// Works on the job until it is over, or until `attempt.leave` is triggered.
     fn work(&self, attempt: Begun) -> BoxFuture<'static, Ended>;
 
-    /// Runs setup commands in a work tree; fails with the reason where they do.
+    /// Runs setup commands in a work tree; returns the reason if they fail.
     fn prepare(&self, preparation: Preparation) -> BoxFuture<'static, Result<(), String>>;
 }
 
-/// Setup commands that are to run.
+/// Setup commands to run.
 pub struct Preparation {
     /// The work tree in which they run, and which they may change.
     pub tree: PathBuf,
-    /// Where the session lies that runs them.
+    /// The home for the session that runs them.
     pub home: Home,
-    /// Lines of the shell.
+    /// The commands: lines for the shell.
     pub commands: String,
-    /// Secrets that they get, as variables: names and values.
+    /// Names and values of the secrets that they get as variables.
     pub secrets: Vec<(String, String)>,
 }
 
-/// An attempt that can begin.
+/// An attempt that is ready to begin.
 pub struct Begun {
     /// The job.
     pub job: Claimed,
-    /// Where its sessions lie, and nothing else.
+    /// The home for the job's sessions, which contains nothing else.
     pub home: Home,
-    /// Where its files lie.
+    /// The folder of the job's files.
     pub tree: PathBuf,
-    /// Where its repository takes objects from, which the worker shares between jobs.
+    /// The folder of objects that its repository borrows, which the worker shares between jobs.
     pub objects: Option<PathBuf>,
     /// The commit that the job begins with; `None` without a repository.
     pub start: Option<String>,
-    /// The values of the queue's secrets, which setup commands may have left in files: no output shows them.
+    /// The values of the queue's secrets, which are hidden in all output: setup commands may have left them in files.
     pub hidden: Vec<String>,
-    /// What its sessions record goes there before it counts.
+    /// Receives what its sessions record, before it counts.
     pub writer: Writer,
-    /// What its session does goes there, for clients that follow the job.
+    /// Receives the events of its session, for clients that follow the job.
     pub live: LiveSender,
-    /// What people send to it.
+    /// The commands that users send to the job.
     pub commands: mpsc::UnboundedReceiver<Command>,
-    /// A person wants it to stop.
+    /// Triggered when the job is canceled.
     pub cancelled: CancellationToken,
-    /// The worker ends, or the job is not its own any more.
+    /// Triggered when the worker ends, or the job no longer belongs to it.
     pub leave: CancellationToken,
 }
 
@@ -109,22 +109,22 @@ pub enum Ended {
     Concluded(Conclusion),
     /// The attempt failed; another one may succeed, later or on another worker.
     Failed(String),
-    /// What budgets leave is too little to begin with.
+    /// The budget that is left is too small to begin.
     OverBudget(String),
     /// The worker was told to leave the job.
     Left,
 }
 
-/// Which of a worker's connections.
+/// The connections of a worker.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Asks {
-    /// The one for jobs and journals.
+    /// The connection for jobs and journals.
     Jobs = 1,
-    /// The one for leases alone.
+    /// The connection for leases alone.
     Leases = 2,
 }
 
-/// A worker that has told its name.
+/// A worker that is registered in the database.
 pub(crate) struct Worker {
     pub(crate) database: Database,
     pub(crate) settings: Settings,
@@ -132,19 +132,19 @@ pub(crate) struct Worker {
     pub(crate) leases: Leases,
     attempts: attempt::Attempts,
     pub(crate) stop: CancellationToken,
-    /// Whether people want it to take no more jobs. They may change their minds while it has some.
+    /// Whether it is to take no more jobs. This may change while it has some.
     is_draining: watch::Sender<bool>,
-    /// The tables have become too new for this program.
+    /// Triggered when the tables have become too new for this program.
     is_outdated: CancellationToken,
-    /// The connections, as [`Asks`], on which PostgreSQL does not answer.
+    /// The connections, as [`Asks`], on which PostgreSQL does not respond.
     away: AtomicU8,
-    /// Since when PostgreSQL has answered each renewal; `None` while it does not answer.
+    /// The time since which PostgreSQL has responded to each renewal; `None` while it does not respond.
     answers_since: Mutex<Option<Instant>>,
 }
 
-/// Works on jobs until `stop`, or until it is drained and has none. What it has then is put back.
+/// Works on jobs until `stop`, or until it is drained and has no jobs. Unfinished jobs are put back into the queue.
 ///
-/// Fails where PostgreSQL refuses it. While PostgreSQL is away it waits.
+/// Fails if PostgreSQL refuses it. While PostgreSQL is unreachable, it waits.
 pub async fn work(
     database: Database,
     settings: Settings,
@@ -187,7 +187,7 @@ async fn register(database: &Database, settings: &Settings) -> Result<String, Fl
 }
 
 impl Worker {
-    /// Marks the worker as gone: its row stays for the lists of its jobs, and the list of workers leaves it out.
+    /// Marks the worker as gone: its row stays for the lists of its jobs, but the list of workers omits it.
     async fn say_farewell(&self) -> Result<(), FleetError> {
         let (statement, instance) = ("UPDATE workers SET seen = 'epoch' WHERE instance = $1", &self.instance);
         self.database.query("leave", statement, &[(instance, Type::TEXT)]).await.map(|_| ())
@@ -251,13 +251,13 @@ impl Worker {
         }
     }
 
-    /// Waits until people want it to drain, or until they do not.
+    /// Waits until draining is, or is not, `wanted`.
     async fn draining(&self, wanted: bool) {
         let mut is_draining = self.is_draining.subscribe();
         let _its_sender_lives_here = is_draining.wait_for(|is_draining| *is_draining == wanted).await;
     }
 
-    /// Waits until no job is left: true. Or until it may take more of them: false.
+    /// Waits until no job is left (`true`), or until the worker may take jobs again (`false`).
     async fn ends_with(&self, tasks: &TaskTracker) -> bool {
         tasks.close();
         tokio::select! {
@@ -269,7 +269,7 @@ impl Worker {
         }
     }
 
-    /// Renews all leases, over and over, on a connection of its own.
+    /// Renews all leases periodically, on a connection of its own.
     async fn beat(&self) {
         let (database, third) = (self.database.another(), self.settings.lease / 3);
         let mut notices = self.database.notices();
@@ -308,7 +308,7 @@ impl Worker {
         }
     }
 
-    /// Finds jobs whose workers are gone, and branches that do not stand where they should. Takes no more jobs where the
+    /// Finds jobs whose workers are gone, and branches that are not where they should be. Takes no more jobs if the
     /// tables have become too new for this program.
     async fn keep_order(&self) {
         loop {
@@ -319,7 +319,7 @@ impl Worker {
                 (self.settings.note)(format!("takes no more jobs: {error}"));
                 self.is_outdated.cancel();
             }
-            // Each error is told before the next statement waits: it may answer again by then.
+            // Each error is reported before the next statement waits: PostgreSQL may respond again by then.
             if self.has_answered_for_a_lease()
                 && let Err(error) = queue::sweep(&self.database).await
             {
@@ -335,7 +335,7 @@ impl Worker {
         }
     }
 
-    /// Moves a job's branch to where the database says, as `how` does it.
+    /// Moves a job's branch to where the database says, by means of `how`.
     pub(crate) async fn publish(
         &self,
         branch: Branch,
@@ -358,13 +358,14 @@ impl Worker {
         Repository::new(url, &self.settings.folder.join("mirrors"))
     }
 
-    /// Whether PostgreSQL has answered for as long as a lease. A worker that lost its leases because PostgreSQL was away has
-    /// given its jobs back by then; those of a worker that has not are late.
+    /// Whether PostgreSQL has responded for at least the length of a lease. By then, a worker that lost its leases
+    /// because PostgreSQL was unreachable has put its jobs back; jobs that are still late belong to a worker that is
+    /// gone.
     fn has_answered_for_a_lease(&self) -> bool {
         self.answers_since.lock().is_some_and(|since| since.elapsed() >= self.settings.lease)
     }
 
-    /// While PostgreSQL is away, that is told once.
+    /// Reports an error. That PostgreSQL is unreachable is reported only once.
     pub(crate) fn note(&self, asks: Asks, error: &FleetError) {
         if error.is_passing() && asks == Asks::Leases {
             *self.answers_since.lock() = None;

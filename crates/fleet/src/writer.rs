@@ -1,8 +1,8 @@
-//! What an attempt records, put into the database before it counts.
+//! [`Writer`]: writes what an attempt records to the database, before it counts.
 //!
-//! Lines go through a channel to one task, which writes what has come so far as one statement. Before them it writes the
-//! contents that they name, and has the commits that they tell of carried to the repository. Every statement checks the
-//! token and the lease, and holds the job's row until it is done.
+//! Lines go through a channel to one task, which writes all lines received so far in one statement. Before that, it
+//! writes the contents that the lines name, and uploads the commits that they name to the repository. Every statement
+//! checks the token and the lease, and locks the job's row until it is done.
 use crate::{
     database::{Database, Parameters},
     error::FleetError,
@@ -25,20 +25,21 @@ use tokio::sync::{OnceCell, mpsc, oneshot, watch};
 use tokio_postgres::types::Type;
 use tokio_util::task::TaskTracker;
 
-/// Lines that are written at once.
+/// Maximum number of lines in one statement.
 const MAX_LINES_PER_WRITE: usize = 1000;
-/// Bytes of lines that are written at once, if more than one.
+/// Maximum bytes of lines in one statement; a single line may be longer.
 const MAX_BYTES_PER_WRITE: usize = 4 << 20;
-/// Tokens of a kind that a turn counts with at most: a vendor may say anything, and sums of PostgreSQL must not overflow.
+/// Maximum number of tokens of each kind that are counted for a turn. A vendor may report any number, and sums in
+/// PostgreSQL must not overflow.
 const MAX_TOKENS: u64 = 1 << 40;
 
-/// Carries the commits of an attempt to where the next one finds them.
+/// Uploads the commits of an attempt to where the next attempt finds them.
 pub trait CommitUploader: Send + Sync {
-    /// The last commit, where it is another one than the last time; on return it can be fetched.
+    /// Uploads the last commit; returns it, or `None` if it is the same as last time. On return, it can be fetched.
     fn upload(&self) -> BoxFuture<'_, Result<Option<String>, FleetError>>;
 }
 
-/// Where an attempt's sessions record. Cheap to clone; all clones are of one attempt.
+/// The writer for an attempt's sessions. Cheap to clone; all clones write for the same attempt.
 #[derive(Clone)]
 pub struct Writer {
     to: mpsc::UnboundedSender<Message>,
@@ -52,8 +53,8 @@ enum Message {
 }
 
 impl Writer {
-    /// Writes for the attempt that holds `lease`. `blobs`: the folder of its contents. Its task ends with the last
-    /// clone.
+    /// Writes for the attempt that holds `lease`. `blobs`: the folder of its contents. The writer's task ends with the
+    /// last clone.
     pub fn new(
         database: Database,
         lease: Arc<Lease>,
@@ -82,15 +83,15 @@ impl Writer {
         Self { to, failure, asks }
     }
 
-    /// Takes an entry's line, and waits for nothing.
+    /// Adds the line of an entry, without waiting.
     pub fn append(&self, session: &SessionId, seq: Seq, line: &str) {
         let line = Message::Line { session: session.clone(), seq, line: line.to_owned() };
         let _told_by_sync = self.to.send(line);
     }
 
-    /// Returns when all lines that were taken so far are in the database, with the contents that they name.
+    /// Waits until all lines added so far, and the contents that they name, are in the database.
     ///
-    /// Fails where they never will: the lease is lost, or PostgreSQL refuses them.
+    /// If they will never be: the lease is lost, or PostgreSQL refuses them.
     pub async fn sync(&self) -> io::Result<()> {
         let (done, waits) = oneshot::channel();
         let _told_below = self.to.send(Message::Sync(done));
@@ -102,24 +103,24 @@ impl Writer {
         }
     }
 
-    /// What an engine is given, so that all of its sessions record here.
+    /// The replicas for an engine, so that all of its sessions record here.
     pub fn replicas(&self) -> Replicas {
         let writer = self.clone();
         Arc::new(move |session| Arc::new(OfSession { session: session.clone(), writer: writer.clone() }))
     }
 
-    /// Whether the job's session waits for a person, as far as that is in the database. Told anew with what is written.
+    /// Whether the job's session waits for the user, according to the database. Updated with each write.
     pub fn asks(&self) -> watch::Receiver<bool> {
         self.asks.clone()
     }
 
-    /// Why nothing more can be written.
+    /// The error after which nothing more can be written.
     pub fn failure(&self) -> Option<&FleetError> {
         self.failure.get()
     }
 }
 
-/// What one session records.
+/// The replica of one session.
 struct OfSession {
     session: SessionId,
     writer: Writer,
@@ -142,21 +143,21 @@ struct Task {
     blobs: PathBuf,
     uploader: Option<Arc<dyn CommitUploader>>,
     storage: OnceCell<Option<Arc<Objects>>>,
-    /// Contents that are there already.
+    /// Contents that are already stored.
     known: HashSet<String>,
     failure: Arc<OnceLock<FleetError>>,
-    /// Open questions of the job's own session, which include those of its subagents.
+    /// Open questions of the job's own session, including those of its subagents.
     asking: Asking,
     asks: watch::Sender<bool>,
 }
 
-/// Lines of one statement.
+/// The lines of one statement.
 #[derive(Default)]
 struct Group {
     sessions: Vec<String>,
     places: Vec<i64>,
     lines: Vec<String>,
-    /// The turn that each line ends, if it ends one, as [`EndedTurn`] in JSON.
+    /// For each line the turn that it ends, if any, as [`EndedTurn`] in JSON.
     turns: Vec<Option<String>>,
     contents: Vec<String>,
     /// Open questions of the job's own session after these lines.
@@ -213,7 +214,8 @@ impl Task {
     }
 
     async fn put(&self, group: &Group, head: Option<String>) -> Result<(), FleetError> {
-        // What a broken connection has written already is counted as well: it is the same, by the same attempt.
+        // Lines that were written before the connection broke are counted as well: they are the same lines of the same
+        // attempt.
         let statement = "WITH held AS MATERIALIZED (SELECT id, owner, queue FROM jobs WHERE id = $1 AND token = $2 \
              AND status = 'running' AND leased_until > clock_timestamp() FOR NO KEY UPDATE), \
            lines AS (SELECT session, seq, line, turn::jsonb AS turn FROM unnest($3::text[], $4::int8[], $5::text[], $8::text[]) \
@@ -261,7 +263,7 @@ impl Task {
         Ok(())
     }
 
-    /// Lets devices be told of the calls that wait for a person now and did not before. The job does not depend on it.
+    /// Notifies devices of calls that wait for an approval since this write. A failure does not affect the job.
     fn announce(&self, asking: &Asking) {
         let is_new = |call: &&CallId| !self.asking.calls().contains(call);
         let calls: Vec<String> = asking.calls().iter().filter(is_new).map(|call| call.0.clone()).collect();
@@ -276,7 +278,7 @@ impl Task {
         });
     }
 
-    /// If the content is gone when its entry is recorded, the session has dropped it, too.
+    /// Stores a content. If it no longer exists when its entry is recorded, the session has dropped it, too.
     async fn keep(&mut self, hash: &str) -> Result<(), FleetError> {
         if self.known.contains(hash) {
             return Ok(());
@@ -318,7 +320,7 @@ impl Task {
         Ok(())
     }
 
-    /// Where the contents of this attempt are kept; `None` for PostgreSQL.
+    /// The object store for the contents of this attempt; `None` for PostgreSQL.
     async fn storage(&self) -> Result<Option<Arc<Objects>>, FleetError> {
         let read = || self.unless_lost(self.database.storage());
         self.storage.get_or_try_init(read).await.cloned()
@@ -335,7 +337,7 @@ impl Task {
         }
     }
 
-    /// While PostgreSQL is away it is asked again, until the lease has certainly ended.
+    /// Repeats a statement while PostgreSQL is unreachable, until the lease has certainly ended.
     async fn while_it_lasts(
         &self,
         action: &'static str,
@@ -346,7 +348,7 @@ impl Task {
         tokio::select! {
             biased;
             answered = self.database.query_until(|| !self.lease.lasts(), action, statement, parameters) => {
-                // A server that could not be reached until the lease ended: the lease is what is lost.
+                // If the server could not be reached until the lease ended, the error is that the lease is lost.
                 answered.map_err(|error| if error.is_passing() && !self.lease.lasts() { lost() } else { error })
             }
             () = self.lease.lost() => Err(lost()),
@@ -374,7 +376,7 @@ impl Group {
     }
 }
 
-/// A turn that has ended, with the sessions that it delegated to.
+/// A turn that has ended, including the sessions that it delegated to.
 #[derive(Serialize)]
 struct EndedTurn {
     outcome: Outcome,
@@ -395,7 +397,7 @@ impl EndedTurn {
     }
 }
 
-/// A hash comes out of a journal, and must not lead out of the folder of contents.
+/// Checks a hash from a journal: it must not lead out of the folder of contents.
 fn is_content(name: &str) -> bool {
     name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

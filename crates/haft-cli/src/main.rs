@@ -1,4 +1,5 @@
-//! The composition root: reads flags, environment and configuration, picks the parts, starts one front-end.
+//! [`CliContext`] and `main`, the composition root: reads options, environment and configuration, selects the parts,
+//! and starts one front-end.
 mod args;
 mod commands;
 
@@ -29,11 +30,11 @@ use tracing_subscriber::{
     util::SubscriberInitExt,
 };
 
-/// What every command is given: the application, and the options that hold for all commands.
+/// The context of every command: the application, and the global options.
 #[derive(Clone)]
 pub(crate) struct CliContext {
     app: App,
-    /// What was typed.
+    /// The global options.
     pub(crate) global: GlobalArgs,
 }
 
@@ -48,7 +49,7 @@ impl CliContext {
         self.silent_but(notes(true))
     }
 
-    /// A context that prints nothing to standard error; `warn` gets the warnings.
+    /// A context that prints nothing to standard error; `warn` receives the warnings.
     pub(crate) fn silent_but(&self, warn: Warn) -> Self {
         let global = GlobalArgs { quiet: true, ..self.global };
         Self { app: self.app.clone().on_warning(warn), global }
@@ -63,7 +64,7 @@ impl Deref for CliContext {
     }
 }
 
-/// Where parts say what a person should know: standard error, unless `quiet`.
+/// Receives messages for the user, and prints them to standard error unless `quiet`.
 pub(crate) fn notes(quiet: bool) -> Warn {
     Arc::new(move |note: String| {
         if !quiet {
@@ -73,7 +74,7 @@ pub(crate) fn notes(quiet: bool) -> Warn {
     })
 }
 
-/// Prints `failure` to standard error. A reader who left (`haft … | head`) is not an error and is told nothing.
+/// Prints `failure` to standard error. A closed pipe (`haft … | head`) is not an error, and prints nothing.
 fn print(failure: &Failure) {
     if failure.message.is_empty() {
         return;
@@ -91,10 +92,10 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let environment = Environment::of_process();
-    // A proxy's password is among the keys.
+    // Read before keys are hidden, since the password of a proxy is one of them.
     Proxy::remember();
-    // In this order: afterwards only root may write to what it shows of itself. If it cannot be done, the keys stay
-    // where they are.
+    // In this order: after the second call, only root may write to this process's memory through `/proc`. If hiding
+    // fails, the keys stay visible.
     hide_keys().ok();
     haft_process::keep_memory_private().ok();
     haft_process::supervise_by(own_program(), environment.get(VARIABLE).map(str::to_owned));
@@ -111,7 +112,7 @@ fn main() -> ExitCode {
         haft_process::wait_for_cleanup().await;
         ended
     });
-    // A thread may still wait for a key.
+    // A thread may still wait for input of a key.
     runtime.shutdown_background();
     haft_process::dismiss_supervisor();
     match ended {
@@ -131,7 +132,7 @@ fn runtime(cli: &Cli) -> std::io::Result<tokio::runtime::Runtime> {
     }
 }
 
-/// The path of this program. If the file was replaced, the system still has the running one.
+/// The path of this program. If the file was replaced, the path of the running program that the system keeps.
 pub(crate) fn own_program() -> PathBuf {
     let found = std::env::current_exe().ok().filter(|program| program.exists());
     found.unwrap_or_else(|| PathBuf::from("/proc/self/exe"))
@@ -188,7 +189,7 @@ fn refuse_command(words: &[String], turn: &args::TurnArgs) -> Result<(), Failure
     Err(Failure::usage(format!("there is no command `{}`{near}", mistaken.typed)).hint(hint))
 }
 
-/// Whether there is a terminal that can be drawn on, and the person wants that: a screen reader follows lines better.
+/// Whether the terminal can show the screen, and the user wants it: a screen reader works better with lines.
 pub(crate) fn has_screen(cli: &CliContext, turn: &args::TurnArgs) -> bool {
     let get = |name: &str| cli.environment.get(name);
     let is_terminal = stdin().is_terminal() && stdout().is_terminal();
@@ -196,7 +197,7 @@ pub(crate) fn has_screen(cli: &CliContext, turn: &args::TurnArgs) -> bool {
     is_terminal && !is_plain
 }
 
-/// Logs go to standard error; without `-v` only what a person must know.
+/// Logs go to standard error; without `-v`, only messages that the user must know.
 fn log_to_stderr(cli: &Cli) {
     let level = match cli.global.verbose {
         0 => return,
@@ -204,7 +205,7 @@ fn log_to_stderr(cli: &Cli) {
         2 => LevelFilter::DEBUG,
         _ => LevelFilter::TRACE,
     };
-    // Only Haft's own log lines: those of libraries may hold what was sent.
+    // Only Haft's own log messages: those of libraries may contain the data of requests.
     let ours = Targets::new().with_target("haft", level);
     let printed = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     tracing_subscriber::registry().with(printed).with(ours).init();

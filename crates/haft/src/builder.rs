@@ -1,4 +1,4 @@
-//! [`Builder`]: puts an agent together: a model, tools, and what it may do.
+//! [`Builder`]: sets up an agent: a model, tools, and what they may do.
 #[cfg(feature = "mcp")]
 use crate::mcp_servers;
 use crate::{Error, Haft, IntoTool, Result, environment::Environment};
@@ -15,10 +15,10 @@ use std::{
     sync::Arc,
 };
 
-/// The agent that [`crate::Haft::session`] opens.
+/// The name of the agent that [`crate::Haft::session`] opens.
 const AGENT_NAME: &str = "haft";
 
-/// Puts an agent together. [`Haft::builder`] makes one, [`Builder::build`] checks it all.
+/// Sets up an agent. [`Haft::builder`] makes a builder, and [`Builder::build`] checks all settings.
 #[derive(Default)]
 #[must_use = "nothing is checked and nothing is opened before `build`"]
 pub struct Builder {
@@ -30,7 +30,7 @@ pub struct Builder {
     pub(crate) way: crate::model::Endpoint,
     pub(crate) speech: Option<ToolCallFormat>,
     tools: Registry,
-    /// What could not be taken for a tool.
+    /// The error of the first value that is not a tool.
     no_tool: Option<Error>,
     sources: Vec<Arc<dyn ToolSource>>,
     #[cfg(feature = "mcp")]
@@ -43,7 +43,7 @@ pub struct Builder {
     pub(crate) profile: Option<Profile>,
     limits: Option<Limits>,
     policy: Policy,
-    /// In place of the policy's, whichever was set first.
+    /// The mode. It replaces that of the policy, whichever was set first.
     mode: Option<Mode>,
     responder: Responder,
     workspace: Option<PathBuf>,
@@ -51,25 +51,25 @@ pub struct Builder {
     commands: Option<CommandAccess>,
 }
 
-/// Where sessions lie.
+/// Where sessions are stored.
 #[derive(Default)]
 pub(crate) enum Place {
-    /// In the person's state folder.
+    /// In the user's state folder.
     #[default]
     Person,
     Folder(PathBuf),
-    /// In a folder that is gone with the engine.
+    /// In a folder that is removed with the engine.
     Memory,
 }
 
-/// How a model writes calls, where its server has no words for them.
+/// How a model writes calls if its server does not support native calls.
 #[derive(Clone)]
 pub enum ToolCallFormat {
-    /// In the dialect that goes with the model's name, or that its first reply shows.
+    /// In the dialect that belongs to the model's name, or that its first reply shows.
     Auto,
-    /// In this one.
+    /// In this dialect.
     In(&'static Dialect),
-    /// In the one of this name: `hermes`, `llama3_json`, …
+    /// In the dialect of this name: `hermes`, `llama3_json`, …
     Named(String),
 }
 
@@ -87,7 +87,7 @@ impl From<&'static Dialect> for ToolCallFormat {
 }
 
 impl Haft {
-    /// Puts an agent together.
+    /// Returns a builder for an agent.
     pub fn builder() -> Builder {
         Builder::default()
     }
@@ -115,22 +115,22 @@ impl Builder {
         self
     }
 
-    /// Asks this provider in place of a vendor. A value or an `Arc` of one.
+    /// Asks this provider in place of a vendor. Takes a value or an `Arc`.
     pub fn provider(self, provider: impl Provider + 'static) -> Self {
         Self { provider: Some(Arc::new(provider)), ..self }
     }
 
-    /// Sets what the model costs, for budgets and for the cost in reports.
+    /// Sets the price of the model, for budgets and for the cost in reports.
     pub fn price(self, price: Price) -> Self {
         Self { price: Some(price), ..self }
     }
 
-    /// Sets the model's window in tokens, request and reply together.
+    /// Sets the model's window in tokens: request and reply together.
     pub fn window(self, tokens: u64) -> Self {
         Self { window: Some(tokens), ..self }
     }
 
-    /// Reads calls from the model's text: `"auto"`, the name of a dialect, or a [`Dialect`] of your own.
+    /// Parses calls from the model's text: `"auto"`, the name of a dialect, or a [`Dialect`] of your own.
     pub fn dialect(self, dialect: impl Into<ToolCallFormat>) -> Self {
         Self { speech: Some(dialect.into()), ..self }
     }
@@ -156,15 +156,16 @@ impl Builder {
         self
     }
 
-    /// Calls `heard` with what goes wrong at MCP servers, in a sentence: a server cannot be started, or has changed its tools.
-    /// Without it, these are warnings of `tracing`.
+    /// Calls `heard` with a sentence about each problem of an MCP server: it cannot be started, or has changed its
+    /// tools. Without this, such problems are warnings of `tracing`.
     #[cfg(feature = "mcp")]
     pub fn on_mcp_note(self, heard: impl Fn(String) + Send + Sync + 'static) -> Self {
         Self { on_mcp_note: Some(Arc::new(heard)), ..self }
     }
 
     /// Adds the tools of an MCP server that is a program. It starts with the first turn, and its tools are called
-    /// `mcp__NAME__TOOL`. If it cannot be started, its tools are missing, and [`Builder::on_mcp_note`] is told why.
+    /// `mcp__NAME__TOOL`. If it cannot be started, its tools are missing, and [`Builder::on_mcp_note`] receives the
+    /// reason.
     #[cfg(feature = "mcp")]
     pub fn mcp_program<S: Into<String>>(
         self,
@@ -182,19 +183,19 @@ impl Builder {
         self.mcp_server(mcp_servers::service(name.into(), url.into()))
     }
 
-    /// Adds the tools of an MCP server, with all that can be set.
+    /// Adds the tools of an MCP server, with all its settings.
     #[cfg(feature = "mcp")]
     pub fn mcp_server(mut self, server: haft_mcp::client::McpServer) -> Self {
         self.servers.push(server);
         self
     }
 
-    /// Has `hooks` look at calls and turns. They may deny and add, and never allow.
+    /// Lets `hooks` check calls and turns. Hooks may deny a call or add text to it, but cannot allow anything.
     pub fn hooks(self, hooks: impl Hooks + 'static) -> Self {
         Self { hooks: Some(Arc::new(hooks)), ..self }
     }
 
-    /// Tells the agent how to work, in place of the profile's system prompt.
+    /// Sets the system prompt, in place of the profile's.
     pub fn system(self, prompt: impl Into<String>) -> Self {
         Self { system: Some(prompt.into()), ..self }
     }
@@ -205,28 +206,29 @@ impl Builder {
         self
     }
 
-    /// Works by this profile: numbers, texts and shapes.
+    /// Uses this profile: numbers, texts and formats.
     pub fn profile(self, profile: Profile) -> Self {
         Self { profile: Some(profile), ..self }
     }
 
-    /// Ends turns that do not end by themselves, in place of the profile's limits.
+    /// Limits turns, in place of the profile's limits.
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits: Some(limits), ..self }
     }
 
-    /// Judges what calls want to touch. The default asks for all but reading in the workspace.
+    /// Judges the effects of calls. The default policy asks for an approval of everything except reading in the
+    /// workspace.
     pub fn policy(self, policy: Policy) -> Self {
         Self { policy, ..self }
     }
 
-    /// Judges by this mode what no rule of the policy settles, in place of the policy's own.
+    /// Uses this mode for effects that no rule of the policy matches, in place of the policy's own mode.
     pub fn mode(self, mode: Mode) -> Self {
         Self { mode: Some(mode), ..self }
     }
 
-    /// Answers calls that ask for an approval, in every turn of the agent's sessions. Called on a thread of the
-    /// runtime, so it must not block for long. If it panics, the call is refused.
+    /// Answers calls that need an approval, in every turn of the agent's sessions. Called on a thread of the runtime,
+    /// so it must not block for long. If it panics, the call is denied.
     pub fn approve(mut self, approve: impl Fn(&Approval) -> Answer + Send + Sync + 'static) -> Self {
         self.responder.approve = Some(Arc::new(approve));
         self
@@ -243,30 +245,30 @@ impl Builder {
         Self { workspace: Some(folder.into()), ..self }
     }
 
-    /// Keeps sessions in this folder in place of the person's state folder. It must lie outside the workspace.
+    /// Stores sessions in this folder in place of the user's state folder. It must be outside of the workspace.
     pub fn home(self, folder: impl Into<PathBuf>) -> Self {
         Self { place: Place::Folder(folder.into()), ..self }
     }
 
-    /// Keeps nothing: sessions are gone when the agent and all its sessions are dropped.
+    /// Stores nothing permanently: sessions are removed when the agent and all its sessions are dropped.
     pub fn in_memory(self) -> Self {
         Self { place: Place::Memory, ..self }
     }
 
-    /// Lets commands work in a view of the workspace, without network and keys, where the system can do that (Linux):
-    /// what they changed is judged before it is real, and can be undone. On other systems allowed commands run like any
+    /// Lets commands run in a view of the workspace, without network and keys, if the system supports it (Linux). Their
+    /// changes are judged before they are applied, and can be undone. On other systems, allowed commands run like any
     /// other process of the program.
     pub fn confine_commands(self, access: CommandAccess) -> Self {
         Self { commands: Some(access), ..self }
     }
 
-    /// Checks it all, and reads the environment: the key, the place for sessions, what commands may see. A server on this
-    /// machine is asked how much its model takes in.
+    /// Checks all settings, and reads the environment: the key, the folder for sessions, the variables for commands. A
+    /// server on this machine is asked for the window of its model.
     ///
     /// # Errors
-    /// Fails if there is no model or no key for it, if something given is not a tool or not a dialect, if an agent has no
-    /// name or that of another one, or names a tool that is not there, if the window is 0, if the workspace is not a folder,
-    /// and if there is no place for sessions outside of it.
+    /// Fails if there is no model or no key for it, if a given value is not a tool or not a dialect, if an agent has no
+    /// name or a name that is taken, or names a tool that does not exist, if the window is 0, if the workspace is not a
+    /// folder, or if there is no folder for sessions outside of it.
     pub async fn build(mut self) -> Result<Haft> {
         if let Some(error) = self.no_tool.take() {
             return Err(error);
@@ -324,7 +326,7 @@ impl Builder {
         Ok(Haft { engine, agent: AGENT_NAME.into(), responder: self.responder })
     }
 
-    /// Checks that each tool that an agent names is there, unless a source may still bring it.
+    /// Checks that each tool that an agent names exists, unless a source may still add it.
     fn has_tools_of_agents(&self) -> Result<()> {
         #[cfg(feature = "mcp")]
         let has_servers = !self.servers.is_empty();
@@ -347,7 +349,7 @@ impl Builder {
     }
 }
 
-/// Checks that each agent can be told from the others, and from the agent of [`Haft::session`].
+/// Checks that the agents have different names, which also differ from that of the agent of [`Haft::session`].
 fn names_differ(agents: &[Agent]) -> Result<()> {
     let mut taken = vec![AGENT_NAME];
     for Agent { name, .. } in agents {

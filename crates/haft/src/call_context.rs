@@ -1,4 +1,4 @@
-//! [`CallContext`]: where calls without a session run, and what they may touch.
+//! [`CallContext`]: where calls without a session run, and which effects they may have.
 use crate::{Channel, Policy, SessionId, TaskId, ToolResult, Validation};
 use haft_call::BackgroundCommands;
 use haft_core::{Clip, ErrorWording, Fact, Limits, Render};
@@ -9,9 +9,9 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Where calls without a session run, for which agent, and what they may touch. Cheap to clone.
+/// Where calls without a session run, for which agent, and which effects they may have. Cheap to clone.
 ///
-/// Work that its calls leave in the background ends when the last clone is dropped.
+/// Background work that its calls begin ends when the last clone is dropped.
 #[derive(Clone)]
 #[must_use]
 pub struct CallContext {
@@ -23,16 +23,16 @@ pub struct CallContext {
     pub(crate) policy: Policy,
     pub(crate) validation: Validation,
     pub(crate) call_seconds: u64,
-    /// The longest result; `None` for no limit.
+    /// Maximum length of a result; `None` for no limit.
     pub(crate) clip: Option<Clip>,
     pub(crate) background: Option<Arc<BackgroundCommands>>,
-    /// Where contents and long output lie.
+    /// The folder for contents and long output.
     pub(crate) folder: Arc<OnceLock<Result<TempDir, String>>>,
 }
 
 impl CallContext {
-    /// Calls of `agent` in `message` of `session`, by any names. They work in the current folder, read there what they
-    /// like, and take at most ten minutes.
+    /// A context for calls of `agent` in `message` of `session`; any names are allowed. Calls work in the current
+    /// folder, may read everything there, and take at most ten minutes.
     pub fn new(session: impl Into<String>, message: impl Into<String>, agent: impl Into<String>) -> Self {
         Self {
             session: SessionId(session.into()),
@@ -59,12 +59,12 @@ impl CallContext {
         Self { workspace: folder.into(), ..self }
     }
 
-    /// Judges what calls want to touch. What it would ask for is refused, since there is no person to ask.
+    /// Judges the effects of calls. A call that would need an approval is denied, since no user can be asked.
     pub fn policy(self, policy: Policy) -> Self {
         Self { policy, ..self }
     }
 
-    /// Holds arguments against their schema in this way.
+    /// Checks arguments against their schema in this way.
     pub fn validation(self, validation: Validation) -> Self {
         Self { validation, ..self }
     }
@@ -74,8 +74,8 @@ impl CallContext {
         Self { call_seconds: seconds, ..self }
     }
 
-    /// Lets work continue in the background, and calls `ended` when some of it has ended. Without this, a call waits
-    /// for the work that it began, and gives its result.
+    /// Lets work continue in the background, and calls `ended` when a part of it has ended. Without this, a call waits
+    /// for the work that it began, and returns its result.
     pub fn on_end(self, ended: impl Fn(TaskId, ToolResult) + Send + Sync + 'static) -> Self {
         let tell = move |fact| {
             if let Fact::TaskEnded { task: job, result } = fact {
@@ -95,7 +95,7 @@ impl fmt::Debug for CallContext {
     }
 }
 
-/// The model reads the message of an error as the tool gave it.
+/// The model reads the message of an error as the tool wrote it.
 pub(crate) fn wording() -> Render {
     Render { error: ErrorWording::Bare, ..Render::default() }
 }

@@ -1,5 +1,5 @@
-//! [`Environment`]: what the environment of this process says: where sessions lie, and what the processes of tools may
-//! see of it.
+//! [`Environment`]: the environment of this process. Determines the folder of sessions, and the variables that the
+//! processes of tools get.
 use crate::{Error, Result};
 use haft_core::{Access, AccessRules};
 use std::{collections::BTreeMap, path::PathBuf};
@@ -20,14 +20,14 @@ impl Environment {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// What a cloud is signed in to with.
+    /// The variables for signing in to a cloud.
     #[cfg(feature = "http")]
     pub(crate) fn variables(&self) -> haft_providers::Variables {
         haft_providers::Variables::new(self.0.clone())
     }
 
-    /// The person's state folder, by the XDG rules: `HAFT_HOME`, otherwise `haft` in the folder for data. Absolute: the
-    /// current folder may change.
+    /// The user's state folder, by the XDG rules: `HAFT_HOME`, otherwise `haft` in the folder for data. Absolute,
+    /// because the current folder may change.
     pub(crate) fn home(&self) -> Result<PathBuf> {
         let person = || self.get("HOME").map(PathBuf::from).or_else(std::env::home_dir);
         let data = self.get("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
@@ -40,15 +40,16 @@ impl Environment {
         })
     }
 
-    /// What the processes of tools get: no secrets and nothing of Haft's own. What they print is without the secrets, and
-    /// without `keys`.
+    /// The environment of the processes of tools: no secrets, and no variables of Haft. Secrets and `keys` are removed
+    /// from their output.
     pub(crate) fn access(&self, keys: &[String]) -> Access {
         let rules = AccessRules { keys: keys.to_vec(), mark: CALL_VARIABLE, ..AccessRules::default() };
         rules.access(self.0.iter().map(|(name, value)| (name.as_str(), value.as_str())))
     }
 }
 
-/// Names the call for which this process was itself started: what it starts belongs to that call, too.
+/// The variable that names the call for which this process was started. The processes that it starts belong to that
+/// call, too.
 const CALL_VARIABLE: &str = "HAFT_CALL";
 
 #[cfg(test)]

@@ -2,13 +2,13 @@
 use haft_engine::{Closed, EngineError, TurnError, TurnReport};
 use std::fmt;
 
-/// The result of what can fail here.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why something could not be done.
 ///
-/// As text it says what was tried, on what, and why it failed; [`Error::hint`] says what to do next. A `main` that
-/// returns it prints both.
+/// Displays what was tried, on what, and why it failed; [`Error::hint`] says what to do next. A `main` that returns it
+/// prints both.
 pub struct Error(Box<Inner>);
 
 struct Inner {
@@ -38,7 +38,7 @@ impl Error {
         self.0.hint.as_deref()
     }
 
-    /// Returns the report of a turn that failed.
+    /// Returns the report of the turn, if a turn failed.
     pub fn report(&self) -> Option<&TurnReport> {
         self.0.report.as_deref()
     }
@@ -50,7 +50,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// Prints it as a person reads it, since `main` prints errors this way.
+/// Prints the error in readable form, because `main` prints errors by `Debug`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.message)?;

@@ -1,4 +1,4 @@
-//! [`Runner`]: calls without a session, on the one path that sessions use.
+//! [`Runner`]: runs calls without a session, on the same path as calls of sessions.
 use crate::{
     CallContext, Error, Message, Registry, Result, ToolCall, builder::folder_to_work_in,
     call_context::wording,
@@ -10,7 +10,7 @@ use haft_stage::LocalStage;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Returns the messages that answer the calls of a reply, in the same order. They stand behind that reply.
+/// Returns the messages with the results of a reply's calls, in the same order. They must follow that reply.
 pub fn result_messages(results: impl IntoIterator<Item = Executed>) -> Vec<Message> {
     results.into_iter().map(Message::from).collect()
 }
@@ -22,7 +22,7 @@ pub(crate) struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    /// Fails if the workspace is not a folder, or there is no room for private views.
+    /// Fails if the workspace is not a folder, or the folder for private views cannot be made.
     pub(crate) fn new(context: &'a CallContext) -> Result<Self> {
         let made = context.folder.get_or_init(|| tempfile::tempdir().map_err(|error| error.to_string()));
         let made =
@@ -44,10 +44,10 @@ impl<'a> Runner<'a> {
         Ok(Self { context, scope: CallScope { session, agent, background, rules, ..scope } })
     }
 
-    /// Runs the calls of one reply. An error of a call is its result. Returns them in the same order.
+    /// Runs the calls of one reply, and returns the results in the same order. An error of a call is its result.
     pub(crate) async fn run(&self, tools: &Registry, calls: Vec<ToolCall>, parallel: bool) -> Vec<Executed> {
         let cancel = CancellationToken::new();
-        // Dropping the future stops blocking tools, too.
+        // Dropping the future also stops tools that block.
         let _stopped_on_drop = cancel.clone().drop_guard();
         let round = Round {
             scope: &self.scope,
@@ -63,7 +63,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Runs `calls` of one reply: adjacent calls that only read run together, all others one after the other.
+/// Runs `calls` of one reply: adjacent calls that only read run concurrently, all others one after the other.
 pub(crate) async fn all(tools: &Registry, calls: Vec<ToolCall>, context: &CallContext) -> Vec<Executed> {
     match Runner::new(context) {
         Ok(runner) => runner.run(tools, calls, true).await,

@@ -1,14 +1,14 @@
-//! [`Haft`]: an agent that is ready to work: it opens sessions.
+//! [`Haft`]: an agent that is set up, and opens sessions.
 use crate::{Error, Result};
 use haft_core::{Seq, SessionSetup};
 use haft_engine::{Engine, EngineError, Responder, Session, Setup};
 use std::fmt;
 use tokio::runtime::Handle;
 
-/// An agent that is ready to work. Cheap to clone.
+/// An agent that is set up. Cheap to clone.
 ///
-/// [`Haft::builder`] makes one. A turn that runs when the program's runtime ends is cut off as by a crash, and
-/// [`Haft::resume`] continues it; [`Haft::close`] ends it in order.
+/// [`Haft::builder`] makes one. If the program's runtime ends during a turn, the turn is interrupted as by a crash, and
+/// [`Haft::resume`] continues it; [`Haft::close`] ends it in an orderly way.
 #[derive(Clone)]
 pub struct Haft {
     pub(crate) engine: Engine,
@@ -29,10 +29,10 @@ impl Haft {
     /// Opens a new session.
     ///
     /// # Errors
-    /// Fails if its journal cannot be made, [`Haft::close`] was called, or no Tokio runtime is there.
+    /// Fails if its journal cannot be made, [`Haft::close`] was called, or there is no Tokio runtime.
     ///
     /// # Panics
-    /// Where the runtime was built without `enable_all`.
+    /// If the runtime was built without `enable_all`.
     pub fn session(&self) -> Result<Session> {
         self.session_of(&self.agent)
     }
@@ -40,7 +40,7 @@ impl Haft {
     /// Opens a new session of another agent that [`crate::Builder::agent`] added.
     ///
     /// # Errors
-    /// Fails as [`Haft::session`] does, and where there is no such agent or its model cannot be opened.
+    /// Fails as [`Haft::session`] does, and if there is no such agent or its model cannot be opened.
     pub fn session_of(&self, agent: &str) -> Result<Session> {
         if Handle::try_current().is_err() {
             let message = "cannot open a session: there is no Tokio runtime";
@@ -51,30 +51,30 @@ impl Haft {
         Ok(self.engine.create(agent)?.answered_by(self.responder.clone()))
     }
 
-    /// Opens a session that exists, by its name or the beginning of it, with the agent that it had last. What a crash
-    /// left half-done is put in order first. Where another process has it open, that one is joined, with what that
-    /// process has: its model, its tools, its policy. If the session's last handle is gone while its turn still runs,
-    /// this gives another one.
+    /// Opens an existing session, by its name or a prefix of it, with the agent that it last had. Changes that a crash
+    /// left half-done are first completed or taken back. If another process has the session open, joins it there, with
+    /// the model, the tools and the policy of that process. If the session's last handle was dropped while its turn
+    /// still runs, this returns another handle.
     ///
     /// # Errors
-    /// Fails if there is no such session, its journal cannot be read, it works in another workspace, its agent is not one
-    /// of these, or another process has it open and accepts no clients.
+    /// Fails if there is no such session, its journal cannot be read, it works in another workspace, its agent is not
+    /// one of these, or another process has it open and accepts no clients.
     pub async fn resume(&self, id: &str) -> Result<Session> {
         let agent = self.recorded_agent(id)?;
         self.resume_as(id, &agent).await
     }
 
-    /// Opens a session that exists as [`Haft::resume`] does, with the agent `agent` in place of the one that it had. A session
-    /// that is open, here or in another process, keeps the agent that it has.
+    /// Opens an existing session as [`Haft::resume`] does, but with the agent `agent`. A session that is open, here or
+    /// in another process, keeps its agent.
     ///
     /// # Errors
-    /// Fails as [`Haft::resume`] does, and where there is no such agent.
+    /// Fails as [`Haft::resume`] does, and if there is no such agent.
     pub async fn resume_as(&self, id: &str, agent: &str) -> Result<Session> {
         self.check_workspace(id)?;
         Ok(self.engine.open(id, agent).await?.answered_by(self.responder.clone()))
     }
 
-    /// The agent that the session had last, which must be one of these: another one may have other tools and rules.
+    /// The agent that the session last had. It must be one of these: another one may have other tools and rules.
     fn recorded_agent(&self, id: &str) -> Result<String> {
         let setup = self.engine.setup();
         let entries = setup.home.peek(id).map_err(EngineError::from)?;
@@ -90,7 +90,7 @@ impl Haft {
             .with_hint("add it with `Builder::agent`, or choose another one with `Haft::resume_as`"))
     }
 
-    /// Fails where the session works in a folder that is there and is not that of this agent: an undo would change files of
+    /// Fails if the session works in an existing folder that is not that of this agent: an undo would change files of
     /// the wrong folder.
     fn check_workspace(&self, id: &str) -> Result<()> {
         let setup = self.engine.setup();
@@ -111,9 +111,9 @@ impl Haft {
         Err(Error::new(message).with_hint("build the agent with the session's folder: `Builder::workspace`"))
     }
 
-    /// Opens a new session that begins with the entries of another one, up to `at` or all of them. The other one stays as it
-    /// is, and may be open; what it changed since stays, too. An undo in the new session takes back what the entries it
-    /// took over have done.
+    /// Opens a new session that begins with the entries of another session, up to `at` or all of them. The other
+    /// session stays as it is, and may be open; its later changes of files stay, too. An undo in the new session also
+    /// takes back the changes of the copied entries.
     ///
     /// ```
     /// use haft::{prelude::*, providers::Scripted};
@@ -132,7 +132,7 @@ impl Haft {
     /// ```
     ///
     /// # Errors
-    /// Fails as [`Haft::resume`] does, and where there is no entry `at`, or a call has no result there yet.
+    /// Fails as [`Haft::resume`] does, and if there is no entry `at`, or a call has no result at that point.
     pub async fn fork(&self, id: &str, at: Option<Seq>) -> Result<Session> {
         self.engine.check_running()?;
         let agent = self.recorded_agent(id)?;
@@ -141,13 +141,13 @@ impl Haft {
         self.resume_as(&forked.0, &agent).await
     }
 
-    /// Interrupts every session and waits until nothing of them is alive, but for functions that block and do not look at
-    /// [`ToolContext::cancel`](crate::ToolContext::cancel). No more sessions can be opened.
+    /// Interrupts every session, and waits until nothing of them runs, except functions that block and do not check
+    /// [`ToolContext::cancel`](crate::ToolContext::cancel). Afterwards, no session can be opened.
     pub async fn close(&self) {
         self.engine.shut_down().await;
     }
 
-    /// Returns the engine behind it, with all that a front-end needs.
+    /// Returns the underlying engine, with everything that a front-end needs.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }

@@ -1,4 +1,4 @@
-//! [`IntoTool`]: what can be given as a tool: a function with `#[tool]`, or a value that implements `Tool`.
+//! [`IntoTool`]: values that can be added as a tool: a function with `#[tool]`, or a value that implements `Tool`.
 use crate::{Error, Result};
 use haft_core::{AnyTool, Registry, Tool, private};
 use std::{
@@ -6,9 +6,9 @@ use std::{
     sync::Arc,
 };
 
-/// A tool, or a function with `#[tool]`. `Marker` tells which, and is never named.
+/// A tool, or a function with `#[tool]`. `Marker` distinguishes them, and never has to be named.
 pub trait IntoTool<Marker> {
-    /// Returns it as a registry holds it.
+    /// Converts the value to the form that a registry stores.
     ///
     /// # Errors
     /// Fails if a function has no `#[tool]`.
@@ -25,7 +25,7 @@ impl<T: Tool> IntoTool<IsTool> for T {
     }
 }
 
-/// Marks tools that a registry holds already.
+/// Marks tools in the form that a registry stores.
 #[derive(Debug)]
 pub struct IsMade;
 

@@ -16,9 +16,10 @@
 //! }
 //! ```
 //!
-//! [`Haft::builder`] puts an agent together: a model or a [`Provider`], tools, a [`Policy`]. [`Haft::session`] opens a
-//! session, [`Session::prompt`] a turn. A [`Turn`] is a stream of [`Event`]s, and `.await` gives its [`TurnReport`].
-//! [`run_tool_loop`] is the loop alone, over messages of your own; a [`SharedRegistry`] runs single calls.
+//! [`Haft::builder`] sets up an agent: a model or a [`Provider`], tools, a [`Policy`]. [`Haft::session`] opens a
+//! session, and [`Session::prompt`] begins a turn. A [`Turn`] is a stream of [`Event`]s, and `.await` returns its
+//! [`TurnReport`]. [`run_tool_loop`] is the loop without a session, over messages of your own; a [`SharedRegistry`]
+//! runs single calls.
 //!
 //! A model that needs no network, for tests and for a first look:
 //!
@@ -36,22 +37,22 @@
 //! # Where things are
 //!
 //! - Sessions are stored in the user's state folder, like those of the binary `haft`: `haft sessions list` shows them,
-//!   and [`Haft::resume`] opens them again. [`Builder::in_memory`] keeps nothing.
+//!   and [`Haft::resume`] opens them again. [`Builder::in_memory`] stores nothing permanently.
 //! - Keys come from the vendor's variable (`OPENAI_API_KEY`). The environment is read by [`Builder::build`] and nowhere
 //!   else.
-//! - Tools without effects run unasked. Effects are judged by [`Builder::policy`]; what it asks is answered by
-//!   [`Builder::approve`], or by the code that streams the turn; without an answer it is refused.
+//! - Tools without effects run without an approval. Effects are judged by [`Builder::policy`].
+//! - If it asks, [`Builder::approve`] or the code that streams the turn answers; otherwise, the call is denied.
 //!
 //! # Features
 //!
 //! | feature | what it adds |
 //! | --- | --- |
-//! | `http` (default) | models of vendors and servers, scripts: [`Builder::model`], `providers` |
+//! | `http` (default) | models of vendors and servers, and scripted models: [`Builder::model`], `providers` |
 //! | `tools` | the built-in tools: `tools::builtin` |
 //! | `mcp` | tools of MCP servers: `Builder::mcp_program`; agents for other programs |
 //! | `local` | a GGUF file as a model in this process: `local` |
-//! | `process` | processes that end when they should: `process` |
-//! | `app` | Haft as a person has set it up: configuration, skills, jobs, replay, export: `app` |
+//! | `process` | starting processes that end when they should: `process` |
+//! | `app` | Haft as the user has set it up: configuration, skills, jobs, replay, export: `app` |
 #![deny(missing_docs, clippy::missing_errors_doc)]
 
 mod builder;
@@ -91,12 +92,12 @@ pub use into_tool::IntoTool;
 pub use shared_registry::SharedRegistry;
 pub use tool_loop::{Conversation, ToolLoop, ToolLoopError, ToolLoopResult, run_tool_loop};
 
-/// Haft as a person has set it up: configuration, skills, jobs, replay, export.
+/// Haft as the user has set it up: configuration, skills, jobs, replay, export.
 #[cfg(feature = "app")]
 pub use haft_app as app;
-/// The one path of a tool call, with or without a session.
+/// The path of a tool call, with or without a session.
 pub use haft_call as call;
-/// Calls that models write as text: dialects, and readers for them.
+/// Calls that models write as text: dialects, and parsers for them.
 pub use haft_dialects as dialects;
 /// Sessions, journals and the turn loop, as the binary uses them.
 pub use haft_engine as engine;
@@ -108,10 +109,10 @@ pub use haft_local as local;
 /// Both ends of MCP: tools of servers, and agents for other programs.
 #[cfg(feature = "mcp")]
 pub use haft_mcp as mcp;
-/// Processes that end when they should.
+/// Starting processes that end when they should.
 #[cfg(feature = "process")]
 pub use haft_process as process;
-/// Models behind wires, commands and scripts.
+/// Models: of vendors and servers, commands, and scripts.
 #[cfg(feature = "http")]
 pub use haft_providers as providers;
 /// Private views of a workspace.
@@ -120,11 +121,11 @@ pub use haft_stage as stage;
 #[cfg(feature = "tools")]
 pub use haft_tools as tools;
 
-/// For the code that `#[tool]` writes; nothing of it is a promise.
+/// For the code that `#[tool]` generates. Not covered by any stability promise.
 #[doc(hidden)]
 pub use haft_core as kernel;
 
-/// What the signatures of other types mention.
+/// Types that occur in the signatures of other types.
 pub mod types {
     pub use haft_core::{
         Accepted, AcceptedFile, Access, Aliases, ArgumentForm, Attributes, BackgroundTasks, BaseCommit, Bulk,
@@ -146,7 +147,7 @@ pub mod types {
     pub use haft_core::{AttemptEnd, AttemptResult, AttemptedFile};
 }
 
-/// What most programs need.
+/// The items that most programs need.
 pub mod prelude {
     pub use crate::{
         Agent, Answer, Approval, Command, Delta, Effect, Event, Fact, Haft, Limits, Message, Mode, Outcome,

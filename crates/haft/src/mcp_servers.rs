@@ -1,18 +1,19 @@
-//! Makes tool sources of MCP servers: of a [`program`] or a [`service`].
+//! [`program`], [`service`] and [`source`]: make tool sources of MCP servers.
 use haft_core::{Access, ToolSource};
 use haft_mcp::client::{Mcp, McpServer, McpSettings, ServerRoots, Transport};
 use std::{path::Path, sync::Arc, time::Duration};
 
-/// How long a server may take to start and to list its tools.
+/// Timeout for starting a server and listing its tools.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a call may be silent.
+/// Timeout for a call without any message.
 const CALL_TIMEOUT: Duration = Duration::from_secs(120);
-/// Definitions of tools may take this part of the model's window; the rest is found by search.
+/// The definitions of tools may take this fraction of the model's window; if they would take more, they are found by
+/// search.
 const WINDOW_DIVISOR: u64 = 4;
 /// Tokens that definitions may take if the window is unknown.
 const DEFAULT_DEFINITION_TOKENS: usize = 8_000;
 
-/// Takes what goes wrong at a server, in a sentence.
+/// Receives a sentence about each problem of a server.
 pub(crate) type OnNote = Arc<dyn Fn(String) + Send + Sync>;
 
 /// A server that is a program.
@@ -39,7 +40,7 @@ fn server(name: String, transport: Transport) -> McpServer {
     }
 }
 
-/// The one source of all servers' tools; `None` if there are no servers.
+/// The common source of all servers' tools; `None` if there are no servers.
 pub(crate) fn source(
     servers: Vec<McpServer>,
     workspace: &Path,

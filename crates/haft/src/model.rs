@@ -1,4 +1,4 @@
-//! [`open`]: makes a model of its name, `PROVIDER/MODEL`.
+//! [`open`]: opens a model by its name, `PROVIDER/MODEL`.
 use crate::{Error, Result, environment::Environment};
 use haft_core::schema::nearest;
 use haft_engine::Model;
@@ -8,14 +8,14 @@ use haft_providers::{
 };
 use std::sync::Arc;
 
-/// What the program says of the way to a model; the environment says the rest.
+/// What the program sets for reaching a model; the environment decides the rest.
 #[derive(Clone, Default)]
 pub(crate) struct Endpoint {
     pub(crate) key: Option<String>,
     pub(crate) base_url: Option<String>,
 }
 
-/// The keys of all vendors that the environment holds, and the program's own.
+/// The keys of all vendors in the environment, and the program's own key.
 pub(crate) fn keys(way: &Endpoint, environment: &Environment) -> Vec<String> {
     let variables = vendors().iter().filter_map(|vendor| vendor.key_variable);
     let variables = variables.chain(SignIn::SECRETS.iter().copied());
@@ -23,7 +23,7 @@ pub(crate) fn keys(way: &Endpoint, environment: &Environment) -> Vec<String> {
     found.chain(way.key.clone()).collect()
 }
 
-/// Does not connect yet, but checks all that can be checked here.
+/// Opens a model. Makes no connection, but checks everything that can be checked without one.
 pub(crate) fn open(spec: &str, way: &Endpoint, environment: &Environment) -> Result<Model> {
     let (vendor, name) = named(spec)?;
     if way.key.as_ref().is_some_and(|key| key.trim().is_empty()) {

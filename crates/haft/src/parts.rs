@@ -1,4 +1,5 @@
-//! The parts of an agent that its builder has to look for: the model, and the place for sessions.
+//! [`Place::open`] and [`Builder::open_model`]: open the parts of an agent that its builder has to find: the folder for
+//! sessions, and the model.
 use crate::{Builder, Error, Result, ToolCallFormat, builder::Place, environment::Environment};
 use haft_core::{Provider, schema};
 use haft_dialects::{DIALECTS, Dialect, dialect};
@@ -12,7 +13,7 @@ use std::{
 use tempfile::TempDir;
 
 impl Place {
-    /// The folder of sessions, and how each of them keeps its contents there.
+    /// Opens the folder of sessions; also determines how each session stores its contents there.
     pub(crate) fn open(
         self,
         environment: &Environment,
@@ -29,7 +30,7 @@ impl Place {
         };
         let locks = home.join("locks");
         let stages = move |contents: &Path| {
-            // The folder lives as long as the engine, which holds this closure.
+            // The folder exists as long as the engine, which owns this closure.
             let _kept = &kept;
             let plain = LocalStage::new(contents.to_owned()).with_locks(locks.clone());
             Arc::new(match &commands {
@@ -41,7 +42,7 @@ impl Place {
     }
 }
 
-/// A temporary folder outside of `workspace`, which may be the folder for temporary files itself.
+/// A temporary folder outside of `workspace`, which may itself be the system's folder for temporary files.
 fn temporary(workspace: &Path) -> Result<TempDir> {
     let holds = |folder: &PathBuf| folder.canonicalize().is_ok_and(|folder| folder.starts_with(workspace));
     let folders = [std::env::temp_dir(), "/var/tmp".into(), "/dev/shm".into()];
@@ -60,7 +61,7 @@ fn temporary(workspace: &Path) -> Result<TempDir> {
     })
 }
 
-/// Relative to the current folder, links followed as far as the path exists: the workspace is compared with it.
+/// The absolute path, with links followed as far as the path exists, for comparison with the workspace.
 fn absolute(folder: &Path) -> Result<PathBuf> {
     let failed = |error: std::io::Error| {
         Error::new(format!("cannot keep sessions in `{}`: {error}", folder.display()))
@@ -69,7 +70,7 @@ fn absolute(folder: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(folder).and_then(|()| folder.canonicalize()).map_err(failed)
 }
 
-/// The provider, in the dialect that the program names.
+/// Wraps the provider in the dialect that the program sets.
 fn speaking(provider: Arc<dyn Provider>, speech: ToolCallFormat) -> Result<Arc<dyn Provider>> {
     Ok(Arc::new(match speech {
         ToolCallFormat::Auto => TextToolCalls::auto(provider),
@@ -78,7 +79,7 @@ fn speaking(provider: Arc<dyn Provider>, speech: ToolCallFormat) -> Result<Arc<d
     }))
 }
 
-/// The provider, in the dialect of the profile.
+/// Wraps the provider in the dialect of the profile.
 fn speaking_as(provider: Arc<dyn Provider>, profile: &Profile) -> Result<Arc<dyn Provider>> {
     match &profile.dialect {
         None => Ok(Arc::new(LeadingThoughts::new(provider))),
@@ -97,7 +98,7 @@ fn known(name: &str) -> Result<&'static Dialect> {
 }
 
 impl Builder {
-    /// The provider that was given, otherwise the model that was named.
+    /// Opens the given provider, otherwise the named model.
     pub(crate) async fn open_model(&self, environment: &Environment) -> Result<Model> {
         let model = match &self.provider {
             Some(provider) => Model::plain(self.model.as_deref().unwrap_or("own/provider"), provider.clone()),
@@ -128,7 +129,7 @@ impl Builder {
         Err(no_model())
     }
 
-    /// Opens the models that agents name. They have keys of their own vendors.
+    /// Opens the models that agents name. Each uses the key of its own vendor.
     #[cfg(feature = "http")]
     pub(crate) fn models(&self, environment: &Arc<Environment>) -> Option<Models> {
         let environment = environment.clone();
@@ -142,7 +143,7 @@ impl Builder {
         None
     }
 
-    /// What must not be shown.
+    /// Keys that must not be shown.
     #[cfg(feature = "http")]
     pub(crate) fn keys(&self, environment: &Environment) -> Vec<String> {
         crate::model::keys(&self.way, environment)

@@ -1,4 +1,4 @@
-//! [`SharedRegistry`]: tools that many tasks share, and change while others run them.
+//! [`SharedRegistry`]: tools that several tasks share. Tools can be added and removed while others run.
 use crate::{
     CallContext, Executed, IntoTool, Registry, Result, SessionId, ToolCall, ToolResult, ToolSource, execute,
 };
@@ -6,11 +6,11 @@ use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Tools by name that many tasks share: clones are one registry. Tools may come and go while others run.
+/// Tools by name that several tasks share: clones share one registry. Tools may be added and removed while others run.
 ///
-/// What runs them needs no session: [`SharedRegistry::execute`] runs one call, [`SharedRegistry::execute_all`] those of a
-/// reply, [`crate::run_tool_loop`] a whole conversation. In a session, [`crate::Builder::tool_source`] takes it, and what
-/// changes holds from the next round on.
+/// Running tools needs no session: [`SharedRegistry::execute`] runs one call, [`SharedRegistry::execute_all`] those of
+/// a reply, [`crate::run_tool_loop`] a whole conversation. For a session, pass it to [`crate::Builder::tool_source`];
+/// changes take effect with the next round.
 ///
 /// ```
 /// use haft::{SharedRegistry, prelude::*};
@@ -48,12 +48,12 @@ impl SharedRegistry {
         Ok(())
     }
 
-    /// Removes the tool of this name, if there is one. Calls that run it continue.
+    /// Removes the tool of this name, if there is one. Its running calls continue.
     pub fn remove(&self, name: &str) {
         self.change(|tools| *tools = std::mem::take(tools).without(name));
     }
 
-    /// Returns the tools of this moment: their names, how many there are, what models are shown of them.
+    /// Returns the current tools: their names, their number, and their descriptions for models.
     pub fn snapshot(&self) -> Arc<Registry> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -62,21 +62,21 @@ impl SharedRegistry {
         change(Arc::make_mut(&mut self.0.write().unwrap_or_else(PoisonError::into_inner)));
     }
 
-    /// Runs a tool in the current folder. Whatever goes wrong is a result as well: an unknown name, arguments that do not
-    /// fit, a panic, what may not run here.
+    /// Runs a tool in the current folder. Errors are results, too: an unknown name, invalid arguments, a panic, a
+    /// denied call.
     pub async fn execute(&self, name: &str, arguments: Value) -> ToolResult {
         let context = CallContext::new("", "", "");
         self.execute_in(&context, ToolCall::new("call", name, arguments)).await
     }
 
-    /// Runs a call as `context` says. Dropping the future stops the call.
+    /// Runs a call in `context`. Dropping the future stops the call.
     pub async fn execute_in(&self, context: &CallContext, call: ToolCall) -> ToolResult {
         let mut results = self.execute_all(vec![call], context).await;
         results.pop().map(|executed| executed.result).unwrap_or_default()
     }
 
-    /// Runs the calls of a reply: neighbors that only read together, all others one after the other. Returns what came of
-    /// each, in the same order.
+    /// Runs the calls of a reply: adjacent calls that only read run concurrently, all others one after the other.
+    /// Returns the results in the same order.
     pub async fn execute_all(&self, calls: Vec<ToolCall>, context: &CallContext) -> Vec<Executed> {
         execute::all(&self.snapshot(), calls, context).await
     }

@@ -1,4 +1,4 @@
-//! [`ToolLoop`]: the loop alone, over messages of the caller's own: ask the model, run its calls, ask again.
+//! [`ToolLoop`]: the loop without a session, over the caller's own messages: ask the model, run its calls, ask again.
 use crate::{CallContext, Error, Result, SharedRegistry, execute::Runner};
 use futures::StreamExt;
 use haft_call::add_late_usage;
@@ -13,30 +13,31 @@ use std::{fmt, path::PathBuf, sync::Arc};
 /// subagents.
 #[derive(Clone)]
 pub struct ToolLoop {
-    /// Whom it asks.
+    /// The provider to ask.
     pub provider: Arc<dyn Provider>,
     /// The model, as the provider spells it.
     pub model: String,
-    /// What may be called; empty for nothing. What changes in it holds from the next iteration on.
+    /// The tools that may be called; empty for none. A change takes effect with the next iteration.
     pub tools: SharedRegistry,
-    /// Maximum replies of the model.
+    /// Maximum number of replies of the model.
     pub max_iterations: u32,
     /// Maximum tokens of one reply; 0 for the provider's own limit.
     pub max_output: u32,
-    /// Sampling settings by the wire's own names: `temperature`, `top_p`, …
+    /// Sampling settings, by the names that the provider uses: `temperature`, `top_p`, …
     pub options: Map<String, Value>,
-    /// Judges what calls want to touch. What it would ask for is refused, since there is no person to ask.
+    /// Judges the effects of calls. A call that would need an approval is denied, since no user can be asked.
     pub policy: Policy,
-    /// The folder that tools work in.
+    /// The folder in which tools work.
     pub workspace: PathBuf,
-    /// Seconds that a call may take; 0 for no limit.
+    /// Timeout of a call, in seconds; 0 for no limit.
     pub call_seconds: u64,
-    /// The longest result that the model is given; `None` for no limit.
+    /// Maximum length of a result for the model; `None` for no limit.
     pub clip: Option<Clip>,
 }
 
 impl ToolLoop {
-    /// Asks `model` of `provider` with no tools, 20 iterations, the current folder, and results as long as those of a session.
+    /// Makes a loop with `model` of `provider`, no tools, at most 20 iterations, the current folder, and results as
+    /// long as those of a session.
     pub fn new(provider: impl Provider + 'static, model: impl Into<String>) -> Self {
         Self {
             provider: Arc::new(provider),
@@ -53,7 +54,7 @@ impl ToolLoop {
     }
 }
 
-/// Messages of a caller, with the system prompt that is before them.
+/// Messages of a caller, and the system prompt before them.
 #[derive(Clone, Debug, Default)]
 pub struct Conversation {
     /// The system prompt; empty for none.
@@ -68,7 +69,7 @@ impl Conversation {
         Self { system: system.into(), messages: Vec::new() }
     }
 
-    /// Adds what a person says next.
+    /// Adds the next message of the user.
     pub fn user(mut self, text: impl Into<String>) -> Self {
         self.messages.push(Message::User { parts: vec![Part::text(text)] });
         self
@@ -81,31 +82,31 @@ impl From<Vec<Message>> for Conversation {
     }
 }
 
-/// What a run of the loop came to.
+/// The result of a run of the loop.
 #[derive(Clone, Debug)]
 pub struct ToolLoopResult {
     /// The text of the last reply.
     pub content: String,
-    /// Replies of the model.
+    /// Number of replies of the model.
     pub iterations: u32,
     /// Whether the loop ended at [`ToolLoop::max_iterations`] while the model still called tools, so that it never read the
     /// last results.
     pub reached_limit: bool,
-    /// The conversation with all that was added, to continue from.
+    /// The conversation with all added messages, to continue from.
     pub messages: Vec<Message>,
     /// Tokens of all replies, as far as the provider reported them.
     pub usage: Usage,
 }
 
-/// Why a run of the loop did not come to its end, and what came of it until then.
+/// Why a run of the loop failed, and its result until then.
 ///
-/// As text it reads as its [`Error`], and becomes one by `?`.
+/// Displayed like its [`Error`], and converted to it by `?`.
 #[derive(Debug)]
 pub struct ToolLoopError {
-    /// What failed.
+    /// The error.
     pub error: Error,
-    /// What was done before that: [`run_tool_loop`] continues from its messages, in a [`Conversation`] with the same
-    /// system prompt, and repeats no call. A reply that broke off is not among them.
+    /// The result before the error. [`run_tool_loop`] continues from its messages, in a [`Conversation`] with the same
+    /// system prompt, and repeats no call. An incomplete reply is not included.
     pub so_far: ToolLoopResult,
 }
 
@@ -127,17 +128,16 @@ impl From<ToolLoopError> for Error {
     }
 }
 
-/// Asks the model, runs the calls of its reply one after the other, and asks again with their results, until a reply has
-/// no calls or [`ToolLoop::max_iterations`] are reached. `channel` is what tools learn of where the conversation takes
-/// place.
+/// Asks the model, runs the calls of its reply one after the other, and asks again with their results, until a reply
+/// has no calls or [`ToolLoop::max_iterations`] are reached. `channel` tells tools where the conversation takes place.
 ///
 /// Nothing is journaled. Files that a call declares to write are changed when it has succeeded, as in a session. A call
-/// that fails is an error for the model. One that continues in the background is waited for. Dropping the future stops
-/// the loop and the call that runs.
+/// that fails is an error for the model. If a call continues in the background, the loop waits for it. Dropping the
+/// future stops the loop and the running call.
 ///
 /// # Errors
-/// Fails if the model cannot be asked, breaks off or answers nothing, and if the workspace is not a folder. The error has the
-/// conversation up to then.
+/// Fails if the model cannot be asked, stops in the middle of a reply or replies nothing, or if the workspace is not a
+/// folder. The error contains the conversation so far.
 pub async fn run_tool_loop(
     config: &ToolLoop,
     messages: impl Into<Conversation>,
@@ -169,7 +169,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Whether it ended at the limit of its iterations.
+    /// Runs the loop; returns whether it ended at the limit of iterations.
     async fn finish(&mut self, channel: Option<Channel>) -> Result<bool> {
         let config = self.config;
         let context = CallContext::new("loop", "", &config.model).channel(channel);
@@ -202,7 +202,7 @@ impl Run<'_> {
     }
 }
 
-/// Asks the model and collects one whole reply.
+/// Asks the model and collects the complete reply.
 async fn ask(config: &ToolLoop, tools: &Registry, system: &str, messages: &[Arc<Message>]) -> Result<Reply> {
     let request = Request {
         model: config.model.clone(),
@@ -234,7 +234,7 @@ async fn ask(config: &ToolLoop, tools: &Registry, system: &str, messages: &[Arc<
     Err(Error::new(format!("the reply of `{}` broke off", config.model)).with_hint("ask again"))
 }
 
-/// A reply with neither words nor calls is an error, as in a session.
+/// A reply without text and calls is an error, as in a session.
 fn check_answer(reply: &Reply) -> Result<()> {
     if !reply.is_no_answer() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The model files that can be fetched: `models.toml`.
+//! [`CatalogModel`]: a model file that can be fetched, from `models.toml`.
 use serde::Deserialize;
 use std::{collections::BTreeMap, sync::OnceLock};
 
@@ -6,19 +6,19 @@ use std::{collections::BTreeMap, sync::OnceLock};
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogModel {
-    /// What it is, for people.
+    /// A description for users.
     pub title: String,
     /// The file's name in the models folder.
     pub file: String,
-    /// Bytes, where known.
+    /// Size in bytes, if known.
     pub size: Option<u64>,
-    /// SHA-256 of the whole file, in lower-case hexadecimal. A file with another one is not used.
+    /// SHA-256 of the whole file, in lower-case hexadecimal. A file with another hash is not used.
     pub sha256: String,
-    /// What its makers allow, by their name for it.
+    /// The name of its license.
     pub license: String,
     /// Repository on Hugging Face.
     pub repository: Option<String>,
-    /// Python packages that carry the file in parts, in this order.
+    /// Python packages that contain the parts of the file, in this order.
     #[serde(default)]
     pub packages: Vec<Package>,
 }
@@ -29,7 +29,7 @@ pub struct CatalogModel {
 pub struct Package {
     /// Name of the package on PyPI.
     pub name: String,
-    /// The one that was looked at.
+    /// The version of the package that was checked.
     pub version: String,
     /// The path inside the package.
     pub member: String,

@@ -1,8 +1,8 @@
-//! Which token comes next: the likeliest, or a drawn one, among those that the grammar allows.
+//! [`Chooser`]: chooses the next token among those that the grammar allows: the likeliest one, or one at random.
 //!
-//! llama.cpp is built here without its `common` part (41 % of its C++), so an exception in the grammar would end
-//! the process. It is thrown when a token is accepted that the grammar refuses, which is why no token is accepted
-//! here before the grammar has let it pass.
+//! llama.cpp is built here without its `common` part (41 % of its C++), so an exception in the grammar would end the
+//! process. It is thrown when a token is accepted that the grammar refuses. So no token is accepted here unless the
+//! grammar allows it.
 use haft_core::Request;
 use llama_cpp_2::{
     model::LlamaModel,
@@ -10,14 +10,14 @@ use llama_cpp_2::{
     token::{LlamaToken, data::LlamaTokenData, data_array::LlamaTokenDataArray},
 };
 
-/// Chooses tokens by a request's sampling settings, within a grammar while there is one.
+/// Chooses tokens by a request's sampling settings, and by a grammar if there is one.
 pub(crate) struct Chooser {
-    /// `None` takes the likeliest.
+    /// The sampler; `None` chooses the likeliest token.
     draw: Option<LlamaSampler>,
     grammar: Option<LlamaSampler>,
 }
 
-/// Sampling settings; a request's own (`temperature`, `top_p`, `top_k`, `min_p`, `seed`) come first.
+/// Sampling settings; those of a request (`temperature`, `top_p`, `top_k`, `min_p`, `seed`) have priority.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sampling {
     temperature: f32,
@@ -54,8 +54,8 @@ impl Chooser {
         Self { draw, grammar: None }
     }
 
-    /// From now on, chooses only tokens that this GBNF grammar allows; `written` was already written. Returns false,
-    /// and stays unconstrained, if the grammar is invalid or does not allow `written`.
+    /// From now on, chooses only tokens that this GBNF grammar allows after `written`, which was already written.
+    /// Returns false, and stays unconstrained, if the grammar is invalid or does not allow `written`.
     pub(crate) fn bind(&mut self, model: &LlamaModel, grammar: &str, written: &[LlamaToken]) -> bool {
         self.grammar = LlamaSampler::grammar(model, grammar, "root").ok();
         for token in written {
@@ -68,17 +68,17 @@ impl Chooser {
         self.grammar.is_some()
     }
 
-    /// Whether something is held to a grammar, and nothing more is needed. `end`: the token that ends a reply.
+    /// Whether there is a grammar, and it is complete. `end`: the token that ends a reply.
     pub(crate) fn is_at_end(&mut self, end: LlamaToken) -> bool {
         self.grammar.is_some() && self.allows(end)
     }
 
-    /// Anything goes.
+    /// Removes the grammar.
     pub(crate) fn free(&mut self) {
         self.grammar = None;
     }
 
-    /// The next token, given how likely each one is.
+    /// Chooses the next token by the likelihood of each token.
     pub(crate) fn choose(&mut self, logits: &[f32]) -> LlamaToken {
         let mut token = self.pick(logits, false);
         if self.grammar.is_some() && !self.allows(token) {
@@ -104,8 +104,8 @@ impl Chooser {
         best.map_or_else(|| likeliest(logits), LlamaTokenData::id)
     }
 
-    /// The grammar's word on one token: far cheaper than masking the whole vocabulary (6.6 ms against 40 ms with
-    /// 262,144 tokens), and nearly always enough.
+    /// Whether the grammar allows one token. This is far cheaper than masking the whole vocabulary (6.6 ms against 40
+    /// ms with 262,144 tokens), and nearly always enough.
     fn allows(&mut self, token: LlamaToken) -> bool {
         let Some(grammar) = &mut self.grammar else { return true };
         let mut one = LlamaTokenDataArray::new(vec![LlamaTokenData::new(token, 1.0, 0.0)], false);
@@ -117,7 +117,7 @@ impl Chooser {
         if let Some(draw) = &mut self.draw {
             draw.accept(token);
         }
-        // After masking, a token may still be refused where the grammar allows nothing at all.
+        // Even after masking, a token may be refused: if the grammar allows no token at all.
         if self.allows(token) {
             if let Some(grammar) = &mut self.grammar {
                 grammar.accept(token);

@@ -1,18 +1,18 @@
-//! Why a model file cannot be used.
+//! [`LocalError`]: why a model file cannot be used.
 use std::path::PathBuf;
 
-/// What a person must know to put a model file right.
+/// An error in a model file, with the details that the user needs to fix it.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
-    /// The file is not there, or cannot be read.
+    /// The file does not exist, or cannot be read.
     #[error("cannot read the model file `{path}`: {source}")]
     Unreadable {
         /// Path that was given.
         path: PathBuf,
-        /// The system's words.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// The file does not begin as a GGUF file does.
+    /// The file does not begin like a GGUF file.
     #[error("`{path}` is not a GGUF file: it begins with {found:?}, not with \"GGUF\"")]
     NotGguf {
         /// Path that was given.
@@ -20,22 +20,22 @@ pub enum LocalError {
         /// Its first four bytes, as text.
         found: String,
     },
-    /// The header makes no sense.
+    /// The header is invalid.
     #[error("the header of `{path}` cannot be read: {problem}")]
     Header {
         /// Path that was given.
         path: PathBuf,
-        /// What is wrong and where.
+        /// What is wrong, and where.
         problem: String,
     },
-    /// The file is shorter than its own header says, as after a download that broke off.
+    /// The file is shorter than its header requires, for example after an interrupted download.
     #[error("`{path}` is cut off: it has {actual} bytes, its header asks for {expected}")]
     Truncated {
         /// Path that was given.
         path: PathBuf,
-        /// Bytes that the header asks for.
+        /// Number of bytes that the header requires.
         expected: u64,
-        /// Bytes that are there.
+        /// Size of the file in bytes.
         actual: u64,
     },
     /// llama.cpp refused the file, or there is too little memory for it.
@@ -43,7 +43,7 @@ pub enum LocalError {
     Load {
         /// Path that was given.
         path: PathBuf,
-        /// llama.cpp's words.
+        /// The error of llama.cpp.
         problem: String,
     },
     /// The thread that would run the model did not start.

@@ -1,4 +1,5 @@
-//! The model at work: tokens in, likelihoods out, and what it has read kept for the next round.
+//! [`Evaluator`]: runs the model. Takes tokens, returns likelihoods, and keeps the tokens that were read for the next
+//! round.
 use crate::{Settings, state};
 use llama_cpp_2::{
     context::{LlamaContext, params::LlamaContextParams},
@@ -9,25 +10,26 @@ use llama_cpp_2::{
 };
 use std::{num::NonZeroU32, path::PathBuf};
 
-/// Tokens evaluated at once. Between two batches it is checked whether anyone still waits for the reply.
+/// Number of tokens evaluated at once. Between two batches, it is checked whether the reply is still wanted.
 const BATCH: usize = 128;
-/// A static beginning shorter than this is evaluated faster than it is worth a file.
+/// Minimum number of tokens of a static beginning that is saved: a shorter one is evaluated so fast that a file is not
+/// worthwhile.
 const MIN_SAVED_TOKENS: usize = 64;
-/// The one conversation of the context.
+/// The number of the context's only conversation.
 const SEQUENCE: i32 = 0;
 
 /// Why an evaluation ended without a result.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// The prompt, in tokens, and what the context holds.
+    /// Number of tokens in the prompt, and the maximum in the context.
     TooLong { needed: usize, room: usize },
     /// The stream of the reply was dropped.
     Cancelled,
-    /// llama.cpp's words.
+    /// The error of llama.cpp.
     Engine(String),
 }
 
-/// What of a prompt was read anew, and what was still there.
+/// Number of tokens of a prompt that were evaluated, that were still in the context, and that were saved to a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Taken {
     pub(crate) fresh: usize,
@@ -35,17 +37,17 @@ pub(crate) struct Taken {
     pub(crate) saved: usize,
 }
 
-/// A context, and the tokens that it has read.
+/// A context, and the tokens that it contains.
 pub(crate) struct Evaluator<'model> {
     context: LlamaContext<'model>,
     held: Vec<LlamaToken>,
     room: usize,
-    /// Where the states of static beginnings lie, and what tells this model's from others'.
+    /// The folder for the states of static beginnings, and the fingerprint of this model.
     cache: Option<(PathBuf, String)>,
 }
 
 impl<'model> Evaluator<'model> {
-    /// `fingerprint` tells the model from every other.
+    /// `fingerprint` identifies the model.
     pub(crate) fn new(
         backend: &LlamaBackend,
         model: &'model LlamaModel,
@@ -61,7 +63,7 @@ impl<'model> Evaluator<'model> {
             .with_n_ubatch(BATCH as u32)
             .with_n_threads(threads)
             .with_n_threads_batch(threads)
-            // Otherwise the cache of models with a sliding window (Gemma) cannot be cut back to a common beginning.
+            // Without this, the cache of models with a sliding window (Gemma) cannot be cut back to a common beginning.
             .with_swa_full(true);
         let context = model.new_context(backend, parameters).map_err(|error| error.to_string())?;
         let room = context.n_ctx() as usize;
@@ -69,8 +71,8 @@ impl<'model> Evaluator<'model> {
         Ok(Self { context, held: Vec::new(), room, cache })
     }
 
-    /// Reads `prompt`, as far as it differs from what was read before. `fixed`: number of first tokens that other
-    /// conversations will begin with, too. `wanted` is asked between batches.
+    /// Evaluates `prompt`, except the beginning that was already evaluated. `fixed`: number of first tokens with which
+    /// other conversations begin, too. `wanted` is called between batches: whether to continue.
     pub(crate) fn read(
         &mut self,
         prompt: &[LlamaToken],
@@ -99,7 +101,7 @@ impl<'model> Evaluator<'model> {
         Ok(Taken { fresh: prompt.len() - reused, reused, saved })
     }
 
-    /// Reads one token that the model wrote. False where the context is full.
+    /// Evaluates one token that the model wrote; returns false if the context is full.
     pub(crate) fn push(&mut self, token: LlamaToken) -> Result<bool, Fault> {
         if self.held.len() + 1 >= self.room {
             return Ok(false);
@@ -108,7 +110,7 @@ impl<'model> Evaluator<'model> {
         Ok(true)
     }
 
-    /// How likely each token of the vocabulary is to come next, as logits.
+    /// The likelihood of each token of the vocabulary to come next, as logits.
     pub(crate) fn logits(&self) -> &[f32] {
         self.context.get_logits_ith(-1)
     }
@@ -118,14 +120,15 @@ impl<'model> Evaluator<'model> {
         (fixed >= MIN_SAVED_TOKENS).then(|| folder.join(state::name(fingerprint, &prompt[..fixed])))
     }
 
-    /// Cuts back to the longest common beginning. The last token is always read again, for its likelihoods.
+    /// Removes all tokens after the longest common beginning. The last token is always evaluated again, for its
+    /// likelihoods.
     fn keep_common(&mut self, prompt: &[LlamaToken]) -> usize {
         let common = self.held.iter().zip(prompt).take_while(|(held, wanted)| held == wanted).count();
         let keep = common.min(prompt.len().saturating_sub(1));
         if keep == self.held.len() {
             return keep;
         }
-        // Models with a running state instead of a cache (Mamba) cannot go back: they begin anew.
+        // Models with a running state instead of a cache (Mamba) cannot go back, so they begin again.
         let cut = self.context.kv_cache_seq_rm(SEQUENCE, Some(keep as u32), None).is_ok();
         if !cut {
             self.clear();

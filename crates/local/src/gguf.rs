@@ -1,4 +1,4 @@
-//! The header of a GGUF file: what the model is, and how long its file must be.
+//! [`Header`]: the header of a GGUF file, which describes the model and determines the minimum length of the file.
 //!
 //! GGUF is llama.cpp's file format: metadata (names and values), the shapes of the tensors, then the tensors.
 //! Source: <https://github.com/ggml-org/ggml/blob/master/docs/gguf.md>, versions 2 and 3.
@@ -9,31 +9,31 @@ use std::{
     path::Path,
 };
 
-/// What can be known of a model without loading it.
+/// The properties of a model that are known without loading it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Header {
-    /// llama.cpp's word for the family: `llama`, `qwen3`, …
+    /// The model family, as llama.cpp calls it: `llama`, `qwen3`, …
     pub architecture: String,
-    /// What its makers call it; may be empty.
+    /// The name that its makers gave it; may be empty.
     pub name: String,
-    /// The longest conversation that the model was trained for, in tokens.
+    /// Maximum number of tokens in a conversation for which the model was trained.
     pub context_tokens: Option<u64>,
-    /// How a conversation becomes one text, in Jinja.
+    /// The chat template, in Jinja.
     pub template: Option<String>,
-    /// Number of parameters; of the first part alone if the model consists of several files.
+    /// Number of parameters; only those of the first file if the model consists of several.
     pub parameters: u64,
-    /// Whether more files belong to the model.
+    /// Whether the model consists of several files.
     pub split: bool,
-    /// Bytes that the file must have at least; `None` if a tensor's type is unknown to us.
+    /// Minimum size of the file in bytes; `None` if the type of a tensor is unknown.
     pub file_bytes: Option<u64>,
 }
 
-/// No field name or text of a header is longer (a tokenizer's template has some 10 kB).
+/// Maximum bytes of a name or a text in a header (a chat template has some 10 kB).
 const MAX_TEXT_BYTES: u64 = 16 << 20;
-/// A header that claims more of anything is broken.
+/// Maximum number of entries of any kind. A header with more is damaged.
 const MAX_ENTRIES: u64 = 1 << 24;
 
-/// Reads the header and checks that the file is as long as it says.
+/// Reads the header, and checks that the file has the length that follows from it.
 pub fn read_header(path: &Path) -> Result<Header, LocalError> {
     let unreadable = |source| LocalError::Unreadable { path: path.into(), source };
     let file = File::open(path).map_err(unreadable)?;
@@ -64,7 +64,7 @@ struct Reader {
     at: u64,
 }
 
-/// A metadata value that we have a use for.
+/// A metadata value of a type that is used here.
 enum Field {
     Text(String),
     Number(u64),
@@ -116,7 +116,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A value of the kind with this number in the format's table.
+    /// Reads a value of the type with this number in the format's table.
     fn field(&mut self, kind: u64) -> io::Result<Field> {
         Ok(match kind {
             8 => Field::Text(self.text()?),
@@ -183,7 +183,7 @@ fn broken(problem: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, problem)
 }
 
-/// Bytes of a metadata value with this kind number.
+/// Number of bytes of a metadata value of this type.
 fn width(kind: u64) -> io::Result<usize> {
     match kind {
         0 | 1 | 7 => Ok(1),
@@ -194,8 +194,8 @@ fn width(kind: u64) -> io::Result<usize> {
     }
 }
 
-/// Bytes of this many numbers of a tensor type: (numbers in a block, bytes of a block) from ggml's type table (`ggml.h`
-/// and `ggml-common.h` of llama-cpp-sys-2 0.1.161).
+/// Number of bytes for `elements` numbers of a tensor type, by (numbers per block, bytes per block) from ggml's type
+/// table (`ggml.h` and `ggml-common.h` of llama-cpp-sys-2 0.1.161).
 fn tensor_bytes(kind: u64, elements: u64) -> Option<u64> {
     let (numbers, bytes) = match kind {
         0 => (1, 4),      // F32

@@ -1,13 +1,13 @@
-//! A stop for models that say the same thing forever.
+//! [`is_looping`]: stops models that repeat the same words forever.
 
-/// Repetitions that are one too many.
+/// Number of repetitions, after the first occurrence of a phrase, that count as a loop.
 const MAX_REPEATS: usize = 4;
-/// Tokens that the repetitions must fill, so that a ruled line or a table is no offense.
+/// Minimum number of tokens in the repetitions, so that a ruled line or a table is not a loop.
 const MIN_TOKENS: usize = 48;
-/// The longest phrase that is looked for, in tokens.
+/// Maximum length of a phrase that is searched for, in tokens.
 const MAX_PHRASE: usize = 64;
 
-/// Whether `tokens` end with the same phrase again and again.
+/// Whether `tokens` end with repetitions of the same phrase.
 pub(crate) fn is_looping<T: PartialEq>(tokens: &[T]) -> bool {
     (1..=MAX_PHRASE).any(|phrase| {
         let span = (phrase * MAX_REPEATS).max(MIN_TOKENS);

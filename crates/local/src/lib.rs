@@ -1,13 +1,11 @@
-//! A model in this process: any GGUF file that llama.cpp can load, as a [`Provider`].
+//! [`LocalModel`]: a model in this process, from any GGUF file that llama.cpp can load, as a [`Provider`].
 //!
-//! A request becomes one text by the model's own chat template. The model continues it token by token, and what it
-//! writes comes out as deltas. If it calls a tool, a grammar made from the tool's JSON Schema leaves it no way to write
-//! a malformed call. Models below about a billion parameters get *small mode*: worked examples in place of a list of
-//! tools.
+//! The model's own chat template turns a request into one text. The model continues it token by token, and its output
+//! is returned as deltas. If it calls a tool, a grammar made from the tool's JSON Schema prevents malformed calls.
+//! Models below about a billion parameters get *small mode*: worked examples in place of a list of tools.
 //!
-//! Read in this order: `prompt` (what the model is told), `small` and `tagged` (how its reply is read),
-//! `reply` (the loop), `evaluate` (llama.cpp), `worker` (the thread), and
-//! [`models`] (how a model file gets to this machine).
+//! Suggested reading order: `prompt` (the input of the model), `small` and `tagged` (how its reply is parsed), `reply`
+//! (the loop), `evaluate` (llama.cpp), `worker` (the thread), and [`models`] (how model files get to this machine).
 mod catalog;
 mod choose;
 mod error;
@@ -39,30 +37,30 @@ use std::{
 };
 use worker::Worker;
 
-/// Tokens of context where the settings do not say and the model has as many: enough for a long conversation,
-/// and less than 1 GB of memory with most models of 8 billion parameters.
+/// Default size of the context in tokens, if the model supports that many: enough for a long conversation, and less
+/// than 1 GB of memory with most models of 8 billion parameters.
 const DEFAULT_CONTEXT: u32 = 8_192;
 
-/// How a model is run. The default suits a shared machine and gives the same answer every time.
+/// How a model is run. The default suits a shared machine, and always gives the same reply to a request.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Threads that compute. `None`: 1 on one or two cores, otherwise one less than there are.
+    /// Number of threads. `None`: 1 on one or two cores, otherwise one less than the number of cores.
     pub threads: Option<usize>,
-    /// The longest conversation, in tokens, at most what the model was trained for. `None`: 8,192.
+    /// Maximum number of tokens in a conversation, limited to what the model was trained for. `None`: 8,192.
     pub context_tokens: Option<u32>,
-    /// Whether calls are held to a grammar. Without it, small models write calls that cannot be read.
+    /// Whether calls are constrained by a grammar. Without it, small models write calls that cannot be parsed.
     pub grammar: bool,
-    /// Whether the model is talked to in small mode. `None`: by its size and its chat template.
+    /// Whether small mode is used. `None`: depends on the model's size and its chat template.
     pub small: Option<bool>,
-    /// Where to keep what the model made of static beginnings, about 25 kB a token. `None`: nowhere.
+    /// The folder for the saved states of static beginnings, about 25 kB per token. `None`: they are not saved.
     pub cache_folder: Option<PathBuf>,
     /// A chat template (Jinja) in place of the model's own.
     pub template: Option<String>,
-    /// 0 always takes the likeliest token; requests may ask for another value.
+    /// 0 always chooses the likeliest token; requests may set another value.
     pub temperature: f32,
-    /// For drawing tokens at temperatures above 0.
+    /// The seed for choosing tokens at temperatures above 0.
     pub seed: u32,
-    /// Told how much of the file is loaded, from 0 to 1.
+    /// Receives the share of the file that is loaded, from 0 to 1.
     pub loading: Option<fn(f32)>,
 }
 
@@ -92,7 +90,7 @@ pub struct LocalModel {
 }
 
 impl LocalModel {
-    /// Checks the file's header and length. The model itself is loaded when the first request comes.
+    /// Checks the file's header and length. The model itself is loaded at the first request.
     pub fn open(path: impl AsRef<Path>, settings: Settings) -> Result<Self, LocalError> {
         let path = path.as_ref();
         let header = read_header(path)?;
@@ -100,12 +98,12 @@ impl LocalModel {
         Ok(Self { header, settings, worker: Arc::new(worker) })
     }
 
-    /// What the file says of itself.
+    /// The header of the file.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// How many tokens of conversation it takes in.
+    /// Maximum number of tokens in a conversation.
     pub fn window(&self) -> u64 {
         let wanted = u64::from(self.settings.context_tokens.unwrap_or(DEFAULT_CONTEXT));
         wanted.min(self.header.context_tokens.unwrap_or(u64::MAX)).max(1)
@@ -127,8 +125,8 @@ impl Provider for LocalModel {
     }
 }
 
-/// One thread on two cores: another busy process would otherwise stall every token at the threads' barriers.
-/// That is ggml's own thread pool; it is built without OpenMP, so that `OMP_*` variables mean nothing here.
+/// One thread on two cores: otherwise, another busy process would delay every token at the barriers of the threads.
+/// These are ggml's own threads; it is built without OpenMP, so `OMP_*` variables have no effect.
 fn default_threads() -> usize {
     match thread::available_parallelism().map_or(1, usize::from) {
         0..=2 => 1,

@@ -1,39 +1,40 @@
-//! What follows the text of a reply while it is written: finds the calls in it and says when the grammar begins.
+//! [`Listen`]: parses the text of a reply while it is written. Finds the calls in it, and determines when the grammar
+//! applies.
 use haft_core::{Delta, StopReason};
 
-/// Turns the text of one reply into deltas.
+/// Converts the text of one reply to deltas.
 pub(crate) trait Listen {
-    /// More of the text, whole characters only.
+    /// Adds text, which consists of complete characters.
     fn hear(&mut self, text: &str) -> Parsed;
-    /// The grammar has come to its end: what follows is prose again.
+    /// Tells that the grammar is complete: what follows is prose again.
     fn freed(&mut self) {}
-    /// No more text comes. `is_whole`: the model ended by itself, it was not cut off.
+    /// Ends the text. `is_whole`: whether the model ended it by itself.
     fn end(&mut self, is_whole: bool) -> (Vec<Delta>, StopReason);
 }
 
-/// What came of a piece of text.
+/// The result of a piece of text.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Parsed {
     pub(crate) deltas: Vec<Delta>,
     pub(crate) bond: Bond,
-    /// The reply is complete, whatever the model would say next.
+    /// Whether the reply is complete, whatever the model would write next.
     pub(crate) is_over: bool,
 }
 
-/// Whether a grammar holds from here on.
+/// Whether a grammar applies from here on.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) enum Bond {
-    /// The grammar holds or not, as before.
+    /// As before.
     #[default]
     Unchanged,
-    /// A call has begun, and this much of it has been written.
+    /// A call has begun; holds the part of it that was written.
     Call(String),
     /// The call is over.
     Free,
 }
 
 impl Parsed {
-    /// Deltas and nothing else.
+    /// A result with only deltas.
     pub(crate) fn said(deltas: Vec<Delta>) -> Self {
         Self { deltas, ..Self::default() }
     }

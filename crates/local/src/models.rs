@@ -1,4 +1,4 @@
-//! Finds and fetches model files by name.
+//! [`find`] and [`pull()`]: find and fetch model files by name.
 use crate::pull::{self, PullError};
 use std::path::{Path, PathBuf};
 
@@ -7,10 +7,10 @@ pub use crate::{
     pull::Progress,
 };
 
-/// The name of the model to try things out with: small, free, and able to follow worked examples.
+/// The name of the demo model: small, free, and able to follow worked examples.
 pub const DEFAULT: &str = "smollm2-135m";
 
-/// Why there is no file for a name.
+/// Why no file was found for a name.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum FindError {
     /// The model is known, but its file is missing.
@@ -26,13 +26,13 @@ pub enum FindError {
     Unknown {
         /// Name that was given.
         name: String,
-        /// All names, with commas.
+        /// All known names, separated by commas.
         known: String,
     },
 }
 
-/// The file for a name, with or without `local/` before it: a name from [`known`], or a `.gguf` file, as it stands
-/// or in `folder`.
+/// The file for a name: a name from [`known`], or a `.gguf` file, as it stands or in `folder`. The name may begin with
+/// `local/`.
 pub fn find(name_or_file: &str, folder: &Path) -> Result<PathBuf, FindError> {
     let name = name_or_file.strip_prefix("local/").unwrap_or(name_or_file);
     if let Some(model) = known().get(name) {
@@ -44,7 +44,7 @@ pub fn find(name_or_file: &str, folder: &Path) -> Result<PathBuf, FindError> {
     files.find(|path| path.is_file()).ok_or_else(|| FindError::Unknown { name: name.into(), known: names() })
 }
 
-/// The file in `folder`, by its name or by one that differs in case and punctuation only.
+/// The file in `folder` with this name, or with a name that differs only in case and punctuation.
 fn pulled(file: &str, folder: &Path) -> Option<PathBuf> {
     let plain = |name: &str| name.to_lowercase().replace(|character: char| !character.is_alphanumeric(), "");
     let exact = folder.join(file);
@@ -57,11 +57,11 @@ fn pulled(file: &str, folder: &Path) -> Option<PathBuf> {
     entries.filter(|path| path.is_file()).find(is_same)
 }
 
-/// Gets the file of a known model into `folder` and gives its path. Fetches nothing where the file is there already.
+/// Fetches the file of a known model into `folder`, unless it exists there, and returns its path.
 ///
-/// Blocks. Uses the programs `curl` and `python3` where a source needs them. A download that broke off continues where
-/// it stopped. The SHA-256 is checked, also of a file that is there: one with another hash is replaced, and what
-/// arrives with another hash is deleted. The programs get `environment` and no other.
+/// Blocks. Uses the programs `curl` and `python3` if a source needs them. An interrupted download continues where it
+/// stopped. The SHA-256 is checked, also that of an existing file: an existing file with another hash is replaced, and
+/// a downloaded one is deleted. The programs get `environment` and no other variables.
 pub fn pull(
     name: &str,
     folder: &Path,

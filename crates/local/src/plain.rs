@@ -1,13 +1,13 @@
-//! A reply that is passed on as it is: who asked finds the calls in it. Here they are only followed, so that the grammar
-//! holds in them.
+//! [`Plain`]: passes a reply on unchanged, for a caller that parses the calls itself. Only finds where calls begin, so
+//! that the grammar applies to them.
 use crate::listen::{Bond, Listen, Parsed};
 use haft_core::{Delta, StopReason};
 
-/// Passes text on, and says when a call begins.
+/// Passes text on, and reports when a call begins.
 pub(crate) struct Plain {
-    /// What a call begins with; empty where a call is a whole reply that begins with `{` or `[`.
+    /// The beginning of a call; empty if a call is a whole reply that begins with `{` or `[`.
     sign: String,
-    /// The end of the text, which may be the beginning of `sign`.
+    /// The end of the text, which may be the first part of `sign`.
     tail: String,
     /// Whether a call may begin here.
     is_free: bool,
@@ -18,7 +18,7 @@ impl Plain {
         Self { sign: sign.to_owned(), tail: String::new(), is_free: true }
     }
 
-    /// The text behind the sign, if it has come.
+    /// The text after the sign, once the sign has arrived.
     fn begun(&mut self) -> Option<String> {
         if self.sign.is_empty() {
             return self.begun_bare();
@@ -68,7 +68,7 @@ impl Listen for Plain {
 mod tests {
     use super::*;
 
-    /// A sign, the pieces of a text, and where calls begin with the text behind the sign.
+    /// A sign, the pieces of a text, and for each call its position and the text after the sign.
     type Row<'a> = (&'a str, &'a [&'a str], &'a [(usize, &'a str)]);
 
     fn bonds(sign: &str, pieces: &[&str]) -> Vec<(usize, String)> {

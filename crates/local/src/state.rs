@@ -1,4 +1,5 @@
-//! What a model made of a static beginning, kept in files: reading one takes 0.01 s, making it several seconds.
+//! [`save`] and [`load`]: the state of a model after a static beginning, stored in files. Reading a file takes 0.01 s,
+//! computing the state several seconds.
 use llama_cpp_2::{context::LlamaContext, token::LlamaToken};
 use sha2::{Digest, Sha256};
 use std::{
@@ -6,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The file's name for these tokens of this model.
+/// The name of the file for these tokens of this model.
 pub(crate) fn name(fingerprint: &str, tokens: &[LlamaToken]) -> String {
     let mut hash = Sha256::new();
     hash.update(fingerprint);
@@ -14,8 +15,8 @@ pub(crate) fn name(fingerprint: &str, tokens: &[LlamaToken]) -> String {
     format!("{}.state", &hex::encode(hash.finalize())[..32])
 }
 
-/// Whether the file is there and is what was written. llama.cpp checks little of what it loads, and a damaged
-/// state would make the model talk nonsense.
+/// Whether the file exists and is unchanged since it was written. llama.cpp checks little of what it loads, and a
+/// damaged state would make the model write nonsense.
 pub(crate) fn is_sound(file: &Path) -> bool {
     let (Ok(bytes), Ok(expected)) = (fs::read(file), fs::read_to_string(sum_file(file))) else {
         return false;
@@ -23,7 +24,7 @@ pub(crate) fn is_sound(file: &Path) -> bool {
     hex::encode(Sha256::digest(bytes)) == expected
 }
 
-/// Loads a state that holds exactly these tokens. If this fails, the context is in an unknown state.
+/// Loads a state of exactly these tokens. If this fails, the context is in an unknown state.
 pub(crate) fn load(
     context: &mut LlamaContext<'_>,
     sequence: i32,
@@ -34,7 +35,7 @@ pub(crate) fn load(
     loaded.is_ok_and(|(held, _)| held == tokens)
 }
 
-/// Saves the state after `tokens`. False where that failed: then the next session takes longer, no more.
+/// Saves the state after `tokens`. Returns false if that failed; the only effect is that the next session takes longer.
 pub(crate) fn save(context: &LlamaContext<'_>, sequence: i32, file: &Path, tokens: &[LlamaToken]) -> bool {
     let part = file.with_extension(format!("{}.part", std::process::id()));
     let done = try_save(context, sequence, file, &part, tokens).is_some();

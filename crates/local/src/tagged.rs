@@ -1,7 +1,7 @@
-//! Calls as large models write them, told from the text around them while it comes.
+//! [`TagReader`]: finds calls and thinking in the text of large models while it arrives.
 //!
-//! Two forms: Hermes and Qwen wrap a JSON object in `<tool_call>` and `</tool_call>`, Llama 3 answers with the bare
-//! object. Thinking is between `<think>` and `</think>`.
+//! Two forms of calls: Hermes and Qwen enclose a JSON object in `<tool_call>` and `</tool_call>`; the reply of Llama 3
+//! is only the object. Thinking is between `<think>` and `</think>`.
 use crate::listen::{Bond, Listen, Parsed};
 use haft_core::{CallId, Delta, StopReason};
 use serde_json::Value;
@@ -16,7 +16,7 @@ const THINK_END: &str = "</think>";
 pub(crate) enum Syntax {
     /// `<tool_call>{"name": …, "arguments": …}</tool_call>`, anywhere in the reply.
     Tagged,
-    /// `{"name": …, "parameters": …}` is the whole reply.
+    /// `{"name": …, "parameters": …}` as the whole reply.
     Bare,
 }
 
@@ -24,7 +24,7 @@ pub(crate) enum Syntax {
 pub(crate) struct TagReader {
     syntax: Syntax,
     place: Place,
-    /// What may still turn out to be the beginning of a tag, or is a call that is not over.
+    /// Text that may be the beginning of a tag, or an incomplete call.
     held: String,
     calls: usize,
     spoke: bool,
@@ -38,13 +38,13 @@ enum Place {
 }
 
 impl TagReader {
-    /// `is_thinking`: the prompt ends with an open `<think>`.
+    /// `is_thinking`: whether the prompt ends with an open `<think>`.
     pub(crate) fn new(syntax: Syntax, is_thinking: bool) -> Self {
         let place = if is_thinking { Place::Thinking } else { Place::Text };
         Self { syntax, place, held: String::new(), calls: 0, spoke: false, thought: false }
     }
 
-    /// Reads on until more text is needed.
+    /// Parses until more text is needed.
     fn advance(&mut self, heard: &mut Parsed) {
         loop {
             let before = (self.held.len(), std::mem::discriminant(&self.place));
@@ -82,7 +82,7 @@ impl TagReader {
         }
     }
 
-    /// Space before the first word and between calls is not said.
+    /// Passes text on, except space before the first word and between calls.
     fn say(&mut self, text: String, heard: &mut Parsed) {
         let is_silent = text.trim().is_empty() && (!self.spoke || self.calls > 0);
         if !is_silent {
@@ -100,7 +100,7 @@ impl TagReader {
                 (take(&mut self.held, sure, 0), false)
             }
         };
-        // Space before the first thought is not one; templates put empty thoughts before a quick answer.
+        // Space before the first thought is removed; templates put empty thoughts before a quick answer.
         let text = if self.thought { text } else { text.trim_start().to_owned() };
         self.thought |= !text.is_empty();
         if !text.is_empty() {
@@ -163,13 +163,13 @@ impl Listen for TagReader {
 #[derive(Default)]
 struct Body {
     text: String,
-    /// Where the arguments begin, and how far they were passed on.
+    /// Up to where the arguments were passed on; `None` before they begin.
     passed: Option<usize>,
     scan: Scan,
 }
 
 impl Body {
-    /// Takes in more; gives what follows the closing tag once it has come.
+    /// Adds text; returns the text after the closing tag once that has arrived.
     fn hear(&mut self, text: &str, index: usize, deltas: &mut Vec<Delta>) -> Option<String> {
         self.text.push_str(text);
         if self.passed.is_none()
@@ -194,8 +194,8 @@ impl Body {
         Some(rest[CALL_END.len()..].to_owned())
     }
 
-    /// Ends a call; returns whether it was one. A call whose beginning was not understood is read as a whole, or given
-    /// as text.
+    /// Ends a call; returns whether it was one. If the beginning of a call could not be parsed, the whole text is
+    /// parsed as a call, otherwise passed on as text.
     fn settle(self, index: usize, deltas: &mut Vec<Delta>) -> bool {
         if self.passed.is_some() {
             return true;
@@ -210,7 +210,7 @@ impl Body {
     }
 }
 
-/// The name, and where the arguments begin, in `{"name": "…", "arguments": {`.
+/// The name, and the position of the arguments, in `{"name": "…", "arguments": {`.
 fn head_of(text: &str) -> Option<(String, usize)> {
     let after = |text: &'_ str, word: &str| -> Option<usize> {
         let space = text.len() - text.trim_start().len();
@@ -246,7 +246,7 @@ struct Scan {
 }
 
 impl Scan {
-    /// How many bytes of `text` belong to the object; it has ended when `is_done`.
+    /// Number of bytes of `text` that belong to the object, which is complete if `is_done`.
     fn length(&mut self, text: &str) -> usize {
         for (at, byte) in text.bytes().enumerate() {
             if self.is_done {
@@ -276,7 +276,7 @@ fn first_tag<'a>(text: &str, tags: &[&'a str]) -> Option<(usize, &'a str)> {
     tags.iter().filter_map(|tag| text.find(tag).map(|at| (at, *tag))).min()
 }
 
-/// Bytes at the end of `text` that may be the beginning of a tag.
+/// Number of bytes at the end of `text` that may be the beginning of a tag.
 fn open_tag(text: &str, tags: &[&str]) -> usize {
     let longest = tags.iter().map(|tag| tag.len() - 1).max().unwrap_or(0).min(text.len());
     let fits = |length: &usize| {
@@ -286,7 +286,7 @@ fn open_tag(text: &str, tags: &[&str]) -> usize {
     (1..=longest).rev().find(fits).unwrap_or(0)
 }
 
-/// Cuts the first `length` bytes off and drops `skip` more.
+/// Removes and returns the first `length` bytes; also drops `skip` more.
 fn take(text: &mut String, length: usize, skip: usize) -> String {
     let rest = text.split_off(length + skip);
     let mut taken = std::mem::replace(text, rest);
@@ -299,7 +299,7 @@ mod tests {
     use super::*;
     use haft_core::{Part, Reply};
 
-    /// The reply as its parts, whatever the pieces it came in.
+    /// The parts of the reply. They must be the same however the text is split into pieces.
     fn parts(syntax: Syntax, text: &str) -> Vec<Part> {
         let whole = read(syntax, &[text]);
         let characters: Vec<String> = text.chars().map(String::from).collect();

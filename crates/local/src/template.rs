@@ -1,7 +1,7 @@
-//! The chat template: how a conversation becomes the one text that a model continues.
+//! [`Template`]: the chat template, which turns a conversation into the text that a model continues.
 //!
-//! GGUF files carry it as Jinja, written for the `transformers` library of Hugging Face. What that library gives
-//! to templates beyond Jinja itself is given here too.
+//! GGUF files contain it as Jinja, written for the `transformers` library of Hugging Face. The functions and filters
+//! that this library adds to Jinja are available here, too.
 use haft_core::json;
 use minijinja::{Environment, Error, ErrorKind, Value as Jinja, context, syntax::SyntaxConfig, value::Serde};
 use minijinja_contrib::pycompat::unknown_method_callback;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, ser::Formatter};
 use std::time::SystemTime;
 
-/// For models that bring no template: the plainest form that base models continue well.
+/// The template for models without their own: the simplest form that base models continue well.
 const PLAIN: &str = "{% for message in messages %}{{ message.role }}: {{ message.content }}\n\n{% endfor %}\
                      {% if add_generation_prompt %}assistant:{% endif %}";
 
@@ -21,7 +21,7 @@ pub(crate) struct Template {
     end: String,
 }
 
-/// What a template is filled with. Messages are objects with `role` and `content`, as in OpenAI's chat format.
+/// The input of a template. Messages are objects with `role` and `content`, as in OpenAI's chat format.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Conversation {
     pub(crate) messages: Vec<Value>,
@@ -29,7 +29,7 @@ pub(crate) struct Conversation {
 }
 
 impl Template {
-    /// `start` and `end` are the texts of the model's tokens for the beginning and the end of a text.
+    /// `start` and `end`: the texts of the model's tokens for the beginning and the end of a text.
     pub(crate) fn new(source: Option<&str>, start: &str, end: &str) -> Result<Self, Error> {
         let source = source.unwrap_or(PLAIN).to_owned();
         let mut environment = Environment::new();
@@ -42,7 +42,7 @@ impl Template {
         Ok(Self { environment, source, start: start.into(), end: end.into() })
     }
 
-    /// Whether the model brought it.
+    /// Whether it came with the model.
     pub(crate) fn is_own(&self) -> bool {
         self.source != PLAIN
     }
@@ -74,7 +74,7 @@ fn raise_exception(message: String) -> Result<Jinja, Error> {
     Err(Error::new(ErrorKind::InvalidOperation, message))
 }
 
-/// The date in UTC, for the few templates that print one. Formats that they use: `%d %b %Y`, `%Y-%m-%d`.
+/// The date in UTC, for the few templates that print one. They use the formats `%d %b %Y` and `%Y-%m-%d`.
 fn strftime_now(format: &str) -> String {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     format_date(format, now.as_secs() / 86_400)
@@ -118,10 +118,10 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (year, month, of_year - (153 * shifted_month + 2) / 5 + 1)
 }
 
-/// JSON as Python's `json.dumps(value, ensure_ascii=False)` writes it, which is what models saw in training.
+/// Formats JSON as Python's `json.dumps(value, ensure_ascii=False)` does, because models saw that in training.
 fn tojson(value: &Jinja, options: minijinja::value::Kwargs) -> Result<Jinja, Error> {
     let indent: Option<usize> = options.get("indent")?;
-    // Other options of Python's (`sort_keys`, `separators`) do not occur in templates that need them.
+    // Other options of Python's function (`sort_keys`, `separators`) do not occur in templates that need them.
     let _ignored: Option<bool> = options.get("ensure_ascii")?;
     let failed = |error: serde_json::Error| Error::new(ErrorKind::BadSerialization, error.to_string());
     let value = serde_json::to_value(value).map_err(failed)?;

@@ -1,7 +1,8 @@
-//! The thread that owns the model: requests go in through a channel, replies come out through others.
+//! [`Worker`]: the thread that owns the model. It receives requests through a channel, and sends replies through
+//! others.
 //!
-//! llama.cpp's contexts want to be used by one thread at a time, and a token takes as long as it takes: neither
-//! fits an async task.
+//! A context of llama.cpp should be used by one thread at a time, and computing a token blocks: neither fits an async
+//! task.
 use crate::{
     LocalError, Settings,
     evaluate::Evaluator,
@@ -28,25 +29,25 @@ use std::{
     time::UNIX_EPOCH,
 };
 
-/// Models below this many parameters cannot follow a list of tools.
+/// Models with fewer parameters cannot follow a list of tools.
 const SMALL_MODEL_PARAMETERS: u64 = 1_000_000_000;
 
-/// A request and where its reply goes.
+/// A request, and the channel for its reply.
 struct Job {
     request: Request,
     outlet: Outlet,
 }
 
-/// The thread, waiting for requests. It ends when this is dropped.
+/// The thread of the model. It ends when this is dropped.
 pub(crate) struct Worker {
     jobs: Option<mpsc::Sender<Job>>,
-    /// Set on drop, so that a model that is being loaded is given up.
+    /// Set on drop, to abort loading the model.
     given_up: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Worker {
-    /// Starts the thread; the model is loaded when the first request comes.
+    /// Starts the thread; the model is loaded at the first request.
     pub(crate) fn start(path: PathBuf, header: Header, settings: Settings) -> Result<Self, LocalError> {
         let (jobs, incoming) = mpsc::channel();
         let given_up = Arc::new(AtomicBool::new(false));
@@ -57,7 +58,7 @@ impl Worker {
         Ok(Self { jobs: Some(jobs), given_up, thread: Some(thread) })
     }
 
-    /// Asks for a reply.
+    /// Requests a reply.
     pub(crate) fn ask(&self, request: Request, outlet: Outlet) {
         let Some(jobs) = &self.jobs else { return };
         if let Err(mpsc::SendError(job)) = jobs.send(Job { request, outlet }) {
@@ -69,9 +70,9 @@ impl Worker {
 }
 
 impl Drop for Worker {
-    /// Waits for the thread, because llama.cpp must not be at work while the process takes itself apart. Every
-    /// stream holds the worker, so that at this point all replies are cancelled: it is a matter of one batch, or of
-    /// one tensor where the model is being loaded.
+    /// Waits for the thread, because llama.cpp must not run while the process ends. Every stream holds the worker, so
+    /// at this point all replies are canceled. The wait takes at most one batch, or, while the model is being loaded,
+    /// one tensor.
     fn drop(&mut self) {
         self.given_up.store(true, Ordering::Relaxed);
         self.jobs = None;
@@ -126,12 +127,12 @@ fn serve(
     }
 }
 
-/// llama.cpp's own state, which a process has once.
+/// The global state of llama.cpp, of which a process has one.
 fn backend() -> Result<&'static LlamaBackend, String> {
     static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
     let started = BACKEND.get_or_init(|| {
         let mut backend = LlamaBackend::init().map_err(|error| error.to_string())?;
-        // Standard error belongs to the program; what matters of the log comes back as errors.
+        // Standard error belongs to the program; relevant messages are returned as errors.
         backend.void_logs();
         Ok(backend)
     });
@@ -175,7 +176,7 @@ fn speaker<'model>(
     Ok(Speaker { model, evaluator, template, dialect, settings: settings.clone(), control })
 }
 
-/// Whether the model gets worked examples in place of a list of tools.
+/// Whether the model runs in small mode: with worked examples in place of a list of tools.
 pub(crate) fn is_small(header: &Header, settings: &Settings) -> bool {
     let source = settings.template.as_deref().or(header.template.as_deref());
     let is_tiny = header.parameters < SMALL_MODEL_PARAMETERS && !header.split;
@@ -183,14 +184,14 @@ pub(crate) fn is_small(header: &Header, settings: &Settings) -> bool {
 }
 
 fn piece(vocabulary: &LlamaVocab<'_>, token: LlamaToken) -> String {
-    // A vocabulary without such a token has a negative number in its place.
+    // If a vocabulary lacks this token, its number is negative.
     if token.0 < 0 {
         return String::new();
     }
     String::from_utf8_lossy(&vocabulary.token_to_piece(token, true, None)).into_owned()
 }
 
-/// Tells this file from others without reading its hundreds of megabytes.
+/// Identifies the file by its size and time, without reading its hundreds of megabytes.
 fn fingerprint(path: &Path) -> String {
     let described = std::fs::metadata(path).map(|metadata| {
         let changed = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
@@ -216,7 +217,7 @@ mod tests {
     use haft_core::{ArgumentForm, CallForm, ToolSpec};
     use serde_json::json;
 
-    /// llama.cpp refuses some grammars that are right by its own notation, so it must be asked.
+    /// llama.cpp refuses some grammars that are valid in its own notation, so it must be asked.
     #[test]
     fn the_grammars_made_here_are_accepted_by_llama_cpp() {
         let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");

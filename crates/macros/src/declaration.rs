@@ -1,4 +1,4 @@
-//! A function read as the declaration of a tool, or all the reasons why it cannot be one.
+//! [`declaration`]: reads the declaration of a tool from a function, or returns all reasons why that is not possible.
 use crate::documentation::{Documentation, joined, lines_of};
 use proc_macro2::TokenStream;
 use syn::{
@@ -7,17 +7,17 @@ use syn::{
     parse::{Parse, ParseStream},
 };
 
-/// What the macro knows of a tool.
+/// The declaration of a tool.
 pub(crate) struct Declaration {
     /// The first line of the doc comment.
     pub(crate) description: String,
-    /// In the order of the function.
+    /// The arguments, in the order of the function.
     pub(crate) inputs: Vec<Input>,
-    /// Effects that the attribute names.
+    /// The effects that the attribute names.
     pub(crate) effects: Vec<PathEffect>,
 }
 
-/// Where an argument of the function comes from.
+/// The source of an argument of the function.
 pub(crate) enum Input {
     /// The call's context.
     Context,
@@ -25,12 +25,12 @@ pub(crate) enum Input {
     Parameter(Box<Parameter>),
 }
 
-/// What a model may give.
+/// A parameter that the model may give.
 pub(crate) struct Parameter {
     pub(crate) name: Ident,
     pub(crate) kind: Type,
     pub(crate) description: String,
-    /// What it is where the model gives nothing.
+    /// The value if the model does not give one.
     pub(crate) default: Option<Expr>,
 }
 
@@ -41,10 +41,10 @@ pub(crate) struct PathEffect {
     pub(crate) parameter: Ident,
 }
 
-/// What stands in the brackets of `#[tool(…)]`.
+/// The options inside `#[tool(…)]`.
 #[derive(Default)]
 pub(crate) struct Options {
-    /// Where the code of `haft_core` is found.
+    /// The path of the crate `haft_core`.
     pub(crate) krate: Option<Path>,
     effects: Vec<(Ident, LitStr)>,
 }
@@ -69,7 +69,8 @@ impl Parse for Options {
     }
 }
 
-/// Reads `function`, and takes away from it what only this macro understands. Every problem is reported at once.
+/// Reads `function`, and removes the attributes from it that only this macro understands. All problems are reported at
+/// once.
 pub(crate) fn declaration(function: &mut ItemFn, options: &Options) -> Result<Declaration> {
     let mut problems = Problems::default();
     problems.note(refuse_shapes(&function.sig));
@@ -153,7 +154,7 @@ fn input_of(input: &mut FnArg, documentation: &Documentation) -> Result<Input> {
     Ok(Input::Parameter(Box::new(Parameter { name, kind, description, default })))
 }
 
-/// The compiler knows no `#[default]` and no doc comments on parameters.
+/// Takes the attributes that the compiler does not accept on parameters: `#[default]` and doc comments.
 fn take_own_attributes(attributes: &mut Vec<Attribute>) -> Vec<Attribute> {
     let own =
         |attribute: &Attribute| attribute.path().is_ident("default") || attribute.path().is_ident("doc");
@@ -199,7 +200,7 @@ fn effect(kind: &Ident, name: &LitStr, inputs: &[Input]) -> Result<PathEffect> {
     }
 }
 
-/// A function, or what to say of anything else.
+/// Parses a function; the error explains what else was found.
 pub(crate) fn function(item: TokenStream) -> Result<ItemFn> {
     syn::parse2(item).map_err(|error| {
         Error::new(error.span(), format!("`#[tool]` belongs on a function with a body: {error}"))

@@ -1,10 +1,10 @@
-//! Servers that hold a model to a form: what each wants to be sent.
+//! [`fields`]: the fields by which a request constrains the form of a reply; each kind of server needs others.
 use crate::quirks::{Answers, Holds, Quirks, is_among};
 use haft_core::{AnswerForm, CallForm, Request, ToolSpec};
 use serde_json::{Map, Value, json};
 
-/// Fields of a chat request that hold the reply to the form of its answer or of its calls; none where the server knows
-/// no such thing.
+/// Fields of a chat request that constrain the reply to the form of its answer or of its calls; empty if the server
+/// does not support that.
 pub(crate) fn fields(request: &Request, quirks: &Quirks) -> Map<String, Value> {
     if let Some(schema) = answer(request, quirks) {
         return Map::from_iter([answer_format(schema, quirks)].into_iter().flatten());
@@ -19,7 +19,7 @@ pub(crate) fn fields(request: &Request, quirks: &Quirks) -> Map<String, Value> {
     field.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// The JSON Schema that the server is to hold this reply to.
+/// The JSON Schema to which the server must constrain this reply.
 pub(crate) fn answer<'a>(request: &'a Request, quirks: &Quirks) -> Option<&'a Value> {
     let AnswerForm { schema, is_due } = request.answer.as_ref()?;
     let names = &quirks.models_with_answers;
@@ -32,7 +32,7 @@ pub(crate) fn answer<'a>(request: &'a Request, quirks: &Quirks) -> Option<&'a Va
     (is_able && is_held).then_some(schema)
 }
 
-/// The tools of a request. A server that can hold a model to an answer only without tools gets none then.
+/// The tools of a request. Empty if an answer is constrained and the server can do that only without tools.
 pub(crate) fn tools<'a>(request: &'a Request, quirks: &Quirks) -> &'a [ToolSpec] {
     match quirks.answers {
         Answers::Alone if answer(request, quirks).is_some() => &[],
@@ -48,8 +48,8 @@ fn answer_format(schema: &Value, quirks: &Quirks) -> Option<(String, Value)> {
     Some(("response_format".into(), json!({"type": "json_schema", "json_schema": format})))
 }
 
-/// A schema as OpenAI takes it for an answer: an object, and `strict` where that changes nothing about what matches.
-/// Source: platform.openai.com/docs/guides/structured-outputs, "Supported schemas", 2026-11.
+/// A schema in the form that OpenAI requires for an answer: an object, and `strict` if that does not change what
+/// matches. Source: platform.openai.com/docs/guides/structured-outputs, "Supported schemas", 2026-11.
 pub(crate) fn named_schema(schema: &Value) -> Option<Value> {
     if schema.get("type") != Some(&json!("object")) {
         return None;
@@ -58,7 +58,7 @@ pub(crate) fn named_schema(schema: &Value) -> Option<Value> {
     Some(json!({"name": "answer", "schema": schema, "strict": is_strict}))
 }
 
-/// Whether `schema` is as strict as what [`strict`] made of it.
+/// Whether `schema` is already as strict as the result of [`strict`].
 fn is_alike(schema: &Value, strict: &Value) -> bool {
     match (schema, strict) {
         (Value::Object(schema), Value::Object(strict)) => {
@@ -93,12 +93,12 @@ fn is_same_set(one: &Value, other: &Value) -> bool {
     names(one) == names(other)
 }
 
-/// Words of JSON Schema that Anthropic takes for an answer.
+/// Keywords of JSON Schema that Anthropic accepts for an answer.
 const ANTHROPIC_WORDS: [&str; 7] = ["type", "description", "title", "enum", "const", "required", "$ref"];
 
-/// The schema as Anthropic takes it: objects closed, without limits on numbers and lengths, which are checked here.
-/// `None` if it allows what cannot be said that way. Source: platform.claude.com/docs, "Structured outputs", "JSON
-/// Schema limitations", 2026-11.
+/// The schema in the form that Anthropic accepts: closed objects, without limits on numbers and lengths, which Haft
+/// checks itself. `None` if it allows values that cannot be expressed that way. Source: platform.claude.com/docs,
+/// "Structured outputs", "JSON Schema limitations", 2026-11.
 pub(crate) fn closed(schema: &Value) -> Option<Value> {
     let schema = schema.as_object()?;
     let mut made = Map::new();
@@ -130,7 +130,7 @@ pub(crate) fn closed(schema: &Value) -> Option<Value> {
     says_something.then(|| made.into())
 }
 
-/// Puts `value` into the object `name` of a request, beside what options say there.
+/// Adds `value` to the object `name` of a request, unless an option already sets this field.
 pub(crate) fn insert_into(body: &mut Map<String, Value>, name: &str, field: &str, value: Value) {
     let object = body.entry(name).or_insert_with(|| json!({}));
     if let Value::Object(object) = object {
@@ -140,19 +140,19 @@ pub(crate) fn insert_into(body: &mut Map<String, Value>, name: &str, field: &str
 
 type Field = (&'static str, Value);
 
-/// Source: llama.cpp, `tools/server/README.md`, 2026-11.
+/// The field for a grammar. Source: llama.cpp, `tools/server/README.md`, 2026-11.
 fn grammar(form: &CallForm) -> Field {
     json_reply(form).unwrap_or_else(|| ("grammar", form.reply_grammar().into()))
 }
 
-/// Source: platform.openai.com/docs/guides/structured-outputs, 2026-11; vLLM, SGLang, llama.cpp, Ollama (as its
-/// `format`) and LM Studio take the same field.
+/// The field for a reply in JSON. Source: platform.openai.com/docs/guides/structured-outputs, 2026-11; vLLM, SGLang,
+/// llama.cpp, Ollama (as its `format`) and LM Studio accept the same field.
 fn json_reply(form: &CallForm) -> Option<Field> {
     let schema = json!({"name": "reply", "schema": form.reply_schema()?});
     Some(("response_format", json!({"type": "json_schema", "json_schema": schema})))
 }
 
-/// Source: docs.vllm.ai, "Structured Outputs", 2026-11; SGLang takes the same field.
+/// The field for calls inside tags. Source: docs.vllm.ai, "Structured Outputs", 2026-11; SGLang accepts the same field.
 fn tags(form: &CallForm) -> Option<Field> {
     let tags = form.tags()?;
     let structures: Vec<Value> = tags
@@ -163,7 +163,7 @@ fn tags(form: &CallForm) -> Option<Field> {
     Some(("response_format", format))
 }
 
-/// A tool as OpenAI's format has it; `strict` where the server holds to schemas and this one can be put that way.
+/// A tool in OpenAI's format; `strict` if the server enforces schemas and this schema has a strict form.
 pub(crate) fn definition(tool: &ToolSpec, quirks: &Quirks) -> Value {
     let mut definition = tool.definition();
     if let Some(schema) = quirks.strict_tools.then(|| strict(&tool.parameters)).flatten() {
@@ -173,7 +173,7 @@ pub(crate) fn definition(tool: &ToolSpec, quirks: &Quirks) -> Value {
     definition
 }
 
-/// Words of JSON Schema that strict schemas may have besides those that are put in anew.
+/// Keywords of JSON Schema that are copied to strict schemas; the others are generated.
 const KNOWN_WORDS: [&str; 7] = ["type", "description", "enum", "const", "minimum", "maximum", "pattern"];
 
 /// The schema in the strict form: all properties are required, those that were optional may be `null` ("not given"),
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
     use crate::{anthropic, gemini, openai_chat, openai_responses, vendor};
 
-    /// What each wire is sent for an answer, before the work is done and when the answer is due.
+    /// The fields for an answer that each kind of server is sent, before the work is done and when the answer is due.
     #[test]
     fn servers_are_told_the_form_of_the_answer() {
         let schema = json!({"type": "object", "properties": {"title": {"type": "string"}},

@@ -1,4 +1,4 @@
-//! Gemini's own wire, `generateContent`: the request. What comes back is read in [`reply`].
+//! [`body`]: the request in Gemini's own format, `generateContent`. [`reply`] parses the response.
 //!
 //! Source: ai.google.dev, API reference "Generating content", guides "Function calling" and "Thought signatures",
 //! 2026-11.
@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 /// Options that are fields of the request; every other one belongs to its `generationConfig`.
 const OUTER_OPTIONS: &[&str] = &["safetySettings", "toolConfig", "cachedContent"];
 
-/// Where requests for `model` go, after the base URL.
+/// The path for requests to `model`, after the base URL.
 pub(crate) fn path(model: &str, stream: bool) -> String {
     let folder = if model.contains('/') { "" } else { "models/" };
     let method = if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
@@ -64,7 +64,7 @@ fn declaration(tool: &ToolSpec) -> Value {
     declaration
 }
 
-/// Neighbors of one role become one content: the results of a turn must stand together.
+/// Joins adjacent messages of one role to one content, because the results of a turn must be together.
 fn contents(request: &Request, quirks: &Quirks) -> Vec<Value> {
     let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in &request.messages {
@@ -75,7 +75,7 @@ fn contents(request: &Request, quirks: &Quirks) -> Vec<Value> {
         };
         match turns.last_mut() {
             Some((last, said)) if *last == role => said.extend(parts),
-            // The wire refuses a content without parts.
+            // The API refuses a content without parts.
             _ if parts.is_empty() => {}
             _ => turns.push((role, parts)),
         }
@@ -102,7 +102,7 @@ fn document(document: &Document) -> Value {
     json!({"inlineData": {"mimeType": "application/pdf", "data": document.data}})
 }
 
-/// Thoughts stay here; their signatures go back on the parts that they came with.
+/// The parts of a reply. Thoughts are left out; their signatures are sent on the parts with which they came.
 fn said(parts: &[Part], model: &str, quirks: &Quirks) -> Vec<Value> {
     let mut said = Vec::new();
     let mut calls = Vec::new();
@@ -137,7 +137,7 @@ fn sign_text(proof: &str, said: &mut Vec<Value>) {
     }
 }
 
-/// An object in any case; `output` and `error` are the names that the wire's guide gives.
+/// The result as an object, which the API requires; the names `output` and `error` are those of its guide.
 fn response(call: &CallId, name: &str, result: &ToolResult) -> Vec<Value> {
     let field = if result.is_ok() { "output" } else { "error" };
     let response = json!({"id": call.0, "name": sent_name(name), "response": {field: result.content}});

@@ -1,12 +1,12 @@
-//! [`text`]: completes the description of the API: what OpenAPI 3.1 requires of every response, paths in its notation,
-//! and the header that every `POST` takes.
+//! [`text`]: completes the description of the API: adds what OpenAPI 3.1 requires of every response, paths in its
+//! notation, and the header that every `POST` accepts.
 use axum::http::StatusCode;
 use utoipa::openapi::{
     ObjectBuilder, OpenApi, RefOr, Required, Type,
     path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
 };
 
-/// The description as JSON.
+/// Returns the description as JSON.
 pub(crate) fn text(mut description: OpenApi) -> String {
     let paths = std::mem::take(&mut description.paths.paths);
     for (path, mut item) in paths {
@@ -14,7 +14,7 @@ pub(crate) fn text(mut description: OpenApi) -> String {
         if let Some(post) = &mut item.post {
             post.parameters.get_or_insert_default().push(RefOr::T(key()));
         }
-        // A name that may hold slashes is marked for the router alone.
+        // The mark of a name that may contain slashes is only for the router.
         description.paths.paths.insert(path.replace("{*", "{"), item);
     }
     description.to_json().unwrap_or_default()

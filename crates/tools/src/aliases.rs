@@ -1,6 +1,7 @@
-//! [`FILE`], [`FOLDER`] and others: other names of parameters that several tools have. A tool adds those that only it has.
+//! [`FILE`], [`FOLDER`] and others: aliases of parameters that several tools have. A tool adds those of its own
+//! parameters.
 
-/// Other names of a parameter: the name in the schema, then what models of other products call it.
+/// Aliases of a parameter: the name in the schema, then the names that models know from other products.
 pub(crate) type Alias = (&'static str, &'static [&'static str]);
 
 pub(crate) const FILE: Alias =
@@ -22,7 +23,7 @@ pub(crate) const FOLDER: Alias = (
 
 pub(crate) const LIMIT: Alias = ("limit", &["head_limit", "max_results"]);
 
-/// Also what is ignored.
+/// Whether to include hidden and ignored files.
 pub(crate) const ALL: Alias = ("all", &["hidden", "show_hidden", "no_ignore"]);
 
 pub(crate) const ACTION: Alias = ("action", &["operation", "command", "mode"]);

@@ -1,8 +1,8 @@
-//! [`Code`]: what a source file defines and imports.
+//! [`Code`]: the definitions and imports of a source file.
 //!
-//! The queries that come with the grammars are made for web pages: they leave out `impl` blocks and Java's enums,
-//! know only the head of a C function, and look at every call. Those in `code/` name what an outline shows:
-//! `@definition`, its `@name`, `@part` for what holds or announces definitions without being one, and `@import`.
+//! The queries that come with the grammars are made for web pages: they leave out `impl` blocks and Java's enums, cover
+//! only the head of a C function, and inspect every call. The queries in `code/` capture what an outline shows:
+//! `@definition`, its `@name`, `@part` for nodes that contain or announce definitions but are none, and `@import`.
 use crate::watch::Watch;
 use std::{
     ops::ControlFlow,
@@ -17,43 +17,44 @@ mod languages;
 
 pub(crate) use languages::{Language, known, language_of};
 
-/// What a file defines and imports, each by the line where it begins.
+/// The definitions and imports of a file, each by its first line.
 #[derive(Debug, Default)]
 pub(crate) struct Code {
     pub(crate) definitions: Vec<Definition>,
     pub(crate) imports: Vec<(usize, String)>,
 }
 
-/// Lines are counted from 1.
+/// A definition. Lines are counted from 1.
 #[derive(Debug)]
 pub(crate) struct Definition {
     pub(crate) name: String,
     pub(crate) first: usize,
     pub(crate) last: usize,
-    /// How many others it lies in.
+    /// Number of definitions around it.
     pub(crate) depth: usize,
     /// The line with its name.
     pub(crate) line: String,
-    /// Whether it only holds or announces definitions.
+    /// Whether it only contains or announces definitions.
     pub(crate) is_part: bool,
 }
 
-/// Maximum size in bytes: a larger file was written by a program.
+/// Maximum size in bytes: a larger file is generated.
 pub(crate) const MAX_SOURCE: u64 = 1024 * 1024;
 
-/// How long a parser may take: a file that needs longer was written to keep a parser busy.
+/// Timeout of the parser: a file that takes longer is made to keep a parser busy.
 const PARSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The parser calls itself for each thing that a file opens and does not close: some 130 bytes of stack each time.
+/// Stack per byte of the file. The parser recurses for each construct that is opened and not closed, which takes about
+/// 130 bytes of stack each time.
 const STACK_PER_BYTE: usize = 256;
 
-/// Maximum bytes of a line; longer ones are cut.
+/// Maximum bytes of a line; longer lines are cut.
 const MAX_LINE: usize = 160;
 
-/// Returns what the file defines and imports. Leaves out what is broken in it; `None` if it cannot be parsed in time,
-/// or if the search is stopped.
+/// Returns the definitions and imports of a file. Skips broken parts; `None` if the file cannot be parsed in time, or
+/// the search is stopped.
 pub(crate) fn code(language: &Language, mut content: Vec<u8>, watch: &Watch<'_>) -> Option<Code> {
-    // Go's last statement needs a line end.
+    // The last statement of a Go file needs a line end.
     content.push(b'\n');
     let stack = 1024 * 1024 + content.len() * STACK_PER_BYTE;
     thread::scope(|scope| {
@@ -123,7 +124,7 @@ fn last_line(node: Node<'_>) -> usize {
     if end.column == 0 && end.row > node.start_position().row { end.row } else { end.row + 1 }
 }
 
-/// The whole line at a place, without what only opens a block.
+/// The whole line at a position, without characters at its end that only open a block.
 fn line_at(at: usize, content: &[u8]) -> String {
     let from = content[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let to = content[at..].iter().position(|byte| *byte == b'\n').map_or(content.len(), |end| at + end);
@@ -137,7 +138,7 @@ fn on_one_line(text: String) -> String {
     if head.len() < line.len() { format!("{head}…") } else { line }
 }
 
-/// In the order of the file, each with the number of those around it.
+/// Sorts definitions in the order of the file, and sets the number of definitions around each.
 fn nest(definitions: &mut Vec<Definition>) {
     definitions.sort_by(|a, b| (a.first, b.last, &a.name).cmp(&(b.first, a.last, &b.name)));
     definitions.dedup_by(|a, b| (a.first, a.last, &a.name) == (b.first, b.last, &b.name));

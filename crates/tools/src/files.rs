@@ -1,4 +1,4 @@
-//! [`Place`]: a file of a call, opened so that nothing can hang, and the messages for what fails.
+//! [`Place`]: a file of a call. Opening it cannot block, and errors become messages for the model.
 use haft_core::{Effect, Readable, ToolContext, ToolError, ToolErrorKind};
 use haft_process::{open_regular, read_regular};
 use std::{
@@ -15,9 +15,9 @@ pub(crate) struct Place {
     pub(crate) name: PathBuf,
     /// Path of the file in the view of the call.
     real: PathBuf,
-    /// The folder whose names may help if the file does not exist.
+    /// The folder whose names are suggested if the file does not exist.
     folder: PathBuf,
-    /// What the call may read: other names of the folder are not shown.
+    /// The files that the call may read: other names of the folder are not shown.
     readable: Arc<Readable>,
 }
 
@@ -27,7 +27,7 @@ impl Place {
         Self { name: name.to_owned(), real: ctx.path(name), folder, readable: ctx.readable.clone() }
     }
 
-    /// Opens it for reading. `verb`: what the call is about to do, for the error.
+    /// Opens the file for reading. `verb`: the purpose of the call, for errors.
     pub(crate) fn open(&self, verb: &str) -> Result<File, ToolError> {
         open_regular(&self.real, OpenOptions::new().read(true)).map_err(|error| self.cannot(verb, error))
     }
@@ -63,7 +63,7 @@ impl Place {
         self.real == other.real
     }
 
-    /// Whether its folder exists, and holds nothing with a name like it.
+    /// Whether its folder exists and contains no similar name.
     pub(crate) fn is_likely_new(&self) -> bool {
         let names = names_in(&self.folder, &self.readable).unwrap_or_default();
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -97,7 +97,7 @@ impl Place {
         write().map_err(|error| self.cannot("write", error))
     }
 
-    /// Appends this to it, or makes it.
+    /// Appends this to the file, or creates the file.
     pub(crate) fn append(&self, content: &[u8]) -> Result<(), ToolError> {
         let append = || {
             fs::create_dir_all(self.real.parent().unwrap_or(Path::new("/")))?;
@@ -140,13 +140,13 @@ pub(crate) fn text_of(path: &Path) -> Option<String> {
     String::from_utf8(read_regular(path, MAX_SMALL).ok()?).ok()
 }
 
-/// Maximum bytes of a project's settings.
+/// Maximum bytes of a project's settings file.
 const MAX_SMALL: u64 = 4 << 20;
 
-/// Maximum names of a folder in a hint.
+/// Maximum number of names in a hint.
 const MAX_LISTED: usize = 20;
 
-/// Maximum names of a folder that are searched.
+/// Maximum number of names in a folder that are searched.
 const MAX_SEARCHED: usize = 2_000;
 
 fn near_names(name: &Path, folder: &Path, readable: &Readable) -> Option<String> {
@@ -179,7 +179,8 @@ fn names_in(folder: &Path, readable: &Readable) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// Runs `work` on a thread where it may block. After a drop it goes on to its end, and its result is lost.
+/// Runs `work` on a thread that may block. If the future is dropped, the work still runs to its end, and its result is
+/// lost.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {

@@ -1,6 +1,6 @@
-//! [`First`]: keeps the first results by path of a search whose threads find things in any order.
+//! [`First`]: keeps the results that come first by path, for a search whose threads find results in any order.
 //!
-//! The same tree gives the same results, however many there are, and memory holds no more than the wanted ones.
+//! The results of a tree are the same whatever the number of threads, and only the wanted results are kept in memory.
 use std::{
     cmp::Ordering,
     collections::BTreeMap,
@@ -20,7 +20,7 @@ impl<T> First<T> {
         Self { wanted, weight: 0, kept: BTreeMap::new() }
     }
 
-    /// `weight`: how many results this counts as.
+    /// `weight`: the number of results that this counts as.
     pub(crate) fn push(&mut self, path: &Path, weight: usize, thing: T) {
         let last = self.kept.last_key_value();
         let is_late = last.is_some_and(|(last, _)| compare(path, &last.0).is_gt());

@@ -1,5 +1,5 @@
-//! [`pull_request`] and [`review`]: pull requests and reviews on GitHub, by `gh` if it is installed, otherwise by its
-//! API_URL.
+//! [`pull_request`] and [`review`]: pull requests and reviews on GitHub, by `gh` if it is installed, otherwise by the
+//! API.
 //!
 //! Source: docs.github.com/en/rest/pulls, version 2022-11-28.
 use crate::settings::PublishSettings;
@@ -9,14 +9,14 @@ use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The default address of the API_URL.
+/// The default address of the API.
 const API_URL: &str = "https://api.github.com";
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A pull request to open.
 pub(crate) struct Asked<'a> {
     pub(crate) settings: &'a PublishSettings,
-    /// The address that was pushed to.
+    /// The address to which the branch was pushed.
     pub(crate) remote: Option<&'a str>,
     pub(crate) head: &'a str,
     pub(crate) base: &'a str,
@@ -100,7 +100,7 @@ async fn gh(
     }
 }
 
-/// Sends JSON. A call that a person lets out of the outbox says so with a key, by which a server may know a second attempt.
+/// Sends JSON. A call from the outbox carries an idempotency key, by which a server can recognize a second attempt.
 async fn post(
     settings: &PublishSettings,
     path: &str,

@@ -1,7 +1,7 @@
-//! [`refusal`]: refuses commands that are never meant, before they start.
+//! [`refusal`]: refuses commands that are obviously destructive mistakes, before they start.
 //!
-//! A seat belt against slips of a model, not a wall against malice: the same command can be written in other words.
-//! What a command may reach is for the policy and the sandbox to say.
+//! This prevents accidents of a model, not attacks: the same command can be written in other ways. What a command may
+//! reach is decided by the policy and the sandbox.
 use haft_shell::{Deed, Line, Word, behind, is_flag, is_interpreter, is_shell, name, unwrapped};
 
 /// Maximum depth of nested shells that is checked.
@@ -52,7 +52,7 @@ fn of_words(words: &[Word], depth: usize) -> Option<&'static str> {
     }
 }
 
-/// Whether `find` removes what it finds, without looking for anything in particular.
+/// Whether `find` removes everything that it finds, without a condition.
 fn removes_all(arguments: &[Word]) -> bool {
     let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
     let narrows = |pair: &[&str]| {
@@ -92,12 +92,12 @@ fn downloads(words: &[Word]) -> bool {
     words.first().is_some_and(|first| matches!(name(first), "curl" | "wget"))
 }
 
-/// A shell, or a language that runs what it reads from a pipe.
+/// Whether it is a shell, or an interpreter that runs code from a pipe.
 fn runs_input(program: &Word) -> bool {
     is_shell(program) || is_interpreter(program)
 }
 
-/// The command lines that a program gets as arguments.
+/// The command lines among the arguments of a program.
 fn lines_in(words: &[Word]) -> Vec<String> {
     let Some((program, arguments)) = words.split_first() else { return Vec::new() };
     let all = || arguments.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
@@ -118,14 +118,14 @@ fn runs_a_download(programs: &[Vec<Word>]) -> bool {
     let programs: Vec<&[Word]> = programs.iter().map(|words| unwrapped(words)).collect();
     let download = programs.iter().position(|words| downloads(words));
     download.is_some_and(|place| {
-        // A local script reads the download as data.
+        // A local script reads the download as data, and does not run it.
         let reads_it =
             |words: &[Word]| words[1..].iter().all(|word| word.text.starts_with('-') && word.text != "-c");
         programs[place + 1..].iter().any(|words| words.first().is_some_and(runs_input) && reads_it(words))
     })
 }
 
-/// Whether this is the root or the home folder, or everything in it.
+/// Whether this is the root folder or the home folder, or everything in it.
 fn is_everything(word: &str) -> bool {
     let word = word.strip_suffix('*').unwrap_or(word);
     let parts: Vec<&str> = word.split('/').filter(|part| !part.is_empty() && *part != ".").collect();

@@ -1,7 +1,8 @@
-//! [`OwnHooks`]: the user's hooks: commands and addresses that get an event as one JSON object, and answer with one.
+//! [`OwnHooks`]: the user's hooks: commands and addresses that receive an event as one JSON object, and respond with
+//! one.
 //!
-//! If a hook that guards (`before_tool`, `turn_start`) cannot be asked, it denies: the user who set up a guard relies
-//! on it. What it is sent, and what it answers, is in `docs/agents.md`.
+//! If a hook that guards (`before_tool`, `turn_start`) cannot be asked, it denies, because the user relies on the
+//! guard. What a hook receives and responds is in `docs/agents.md`.
 mod ask;
 mod claude;
 mod plugin;
@@ -37,13 +38,13 @@ struct ConfinedHooks {
     plugins: Vec<PluginHooks>,
     /// Opens their views.
     stage: Arc<dyn Stage>,
-    /// The folder of all sessions, in which they are told where the journal is.
+    /// The folder of all sessions, from which hooks are told the path of the journal.
     sessions: PathBuf,
 }
 
 impl OwnHooks {
-    /// Commands start in `workspace` with `environment` and no other. `on_note` gets a note about a hook that failed
-    /// without denying anything. Fails if a hook cannot work as it is set up.
+    /// Commands start in `workspace` with `environment` and no other variables. `on_note` receives a note about each
+    /// hook that failed without denying anything. Fails if the settings of a hook are invalid.
     pub fn new(
         hooks: &[HookSettings],
         workspace: PathBuf,
@@ -99,7 +100,7 @@ impl OwnHooks {
         Hooked { deny: None, ask: ask.or(of_plugins.ask), context }
     }
 
-    /// What hooks of plugins say, up to the first that denies.
+    /// Asks the hooks of plugins, up to the first one that denies.
     async fn ask_plugins(&self, session: &SessionId, moment: &Moment<'_>) -> Hooked {
         let (mut contexts, mut ask) = (Vec::new(), None);
         let Some(ConfinedHooks { plugins, stage, sessions }) = &self.of_plugins else {
@@ -129,7 +130,7 @@ impl OwnHooks {
     }
 }
 
-/// What tells of each file that it was changed; `None` if it does not exist.
+/// The time and size of each file, which show whether it changes; `None` if it does not exist.
 fn states(paths: &[PathBuf]) -> Vec<Option<(SystemTime, u64)>> {
     let state = |path: &PathBuf| {
         let found = fs::metadata(path).ok()?;
@@ -144,7 +145,7 @@ impl Hooks for OwnHooks {
     }
 }
 
-/// What a hook is sent.
+/// The input of a hook.
 #[derive(Serialize)]
 pub(crate) struct HookInput<'a> {
     event: HookEvent,
@@ -154,7 +155,7 @@ pub(crate) struct HookInput<'a> {
     tool: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     arguments: Option<&'a Value>,
-    /// Files that the call declares to write.
+    /// Files that the call declares it will write.
     #[serde(skip_serializing_if = "<[PathBuf]>::is_empty")]
     writes: &'a [PathBuf],
     #[serde(skip_serializing_if = "Option::is_none")]

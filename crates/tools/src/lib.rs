@@ -1,7 +1,7 @@
 //! [`builtin`]: the built-in tools of an agent: files, patches, search, commands, git, tests, the web.
 //!
-//! A tool states what it would touch and then does it. It asks for no approval, prints nothing and knows no profile:
-//! profiles configure it through [`Settings`].
+//! A tool states its effects, and then has them. It asks for no approval, prints nothing, and does not know the
+//! profile: profiles configure it through [`Settings`].
 
 mod aliases;
 mod apply_patch;
@@ -59,7 +59,7 @@ pub use web_search::{recorded_web_search, search_engines};
 
 use haft_core::{Registry, Tool, ToolError};
 
-/// Returns every tool, described to models as `settings` says.
+/// Returns all tools, with the descriptions for models that `settings` selects.
 pub fn builtin(settings: &Settings) -> Registry {
     let tools = Registry::default()
         .with(read::ReadFile(settings.read.clone()))
@@ -98,7 +98,7 @@ pub fn builtin(settings: &Settings) -> Registry {
         true => tools.offering_only(&settings.offer),
         false => tools.offering(&settings.offer),
     };
-    // People call it, in any profile.
+    // Not offered to models: the user calls it, in any profile.
     let tools = tools.joined(&Registry::default().with(memory::Memory).offering::<&str>(&[]));
     settings.present.iter().fold(tools, |tools, (name, how)| tools.presenting(name, how.clone()))
 }
@@ -109,8 +109,8 @@ pub const SKILL: &str = skill::ReadSkill::NAME;
 /// The name of the tool that searches the web. It is missing if no search engine was chosen.
 pub const WEB_SEARCH: &str = web_search::WebSearch::NAME;
 
-/// Returns how many operations a patch has that `apply_patch` would apply, or why it cannot be read. For comparison
-/// with other parsers of the format.
+/// Returns the number of operations in a patch if `apply_patch` would accept it, otherwise why it cannot be parsed. For
+/// comparison with other parsers of the format.
 pub fn operations_of_patch(patch: &str) -> Result<usize, ToolError> {
     apply_patch::operations(patch)
 }

@@ -1,6 +1,7 @@
-//! [`language_tools`]: tools that ask a language server: `definition`, `references`, `rename`, `diagnostics`, `symbols`.
+//! [`language_tools`]: the tools that ask a language server: `definition`, `references`, `rename`, `diagnostics`,
+//! `symbols`.
 //!
-//! Where no server answers, those that find things fall back to the grammars and the text search that Haft has.
+//! If no server responds, the tools that find something fall back to Haft's own grammars and text search.
 mod definition;
 mod diagnostics;
 mod references;
@@ -35,13 +36,13 @@ pub fn language_tools(servers: &Arc<LanguageServers>, settings: &FindSettings) -
         .with(symbols::Symbols(asked()))
 }
 
-/// The servers to ask, and how much of their answer a model reads.
+/// The servers to ask, and limits on how much of their responses a model reads.
 struct Asked {
     servers: Arc<LanguageServers>,
     settings: FindSettings,
 }
 
-/// Other names of a symbol and its line.
+/// Aliases of the parameters `symbol` and `line`.
 const SYMBOL: (&str, &[&str]) = ("symbol", &["name", "identifier", "symbol_name", "query"]);
 const LINE: (&str, &[&str]) = ("line", &["line_number", "lineNumber"]);
 
@@ -49,7 +50,7 @@ fn occurrence(ctx: &ToolContext, path: &Path, symbol: String, line: Option<usize
     Occurrence { path: real(ctx, path), symbol, line }
 }
 
-/// Where the file lies that the call may read, which is not its copy in the view.
+/// The real path of the file, which is not its copy in the view.
 fn real(ctx: &ToolContext, path: &Path) -> PathBuf {
     let path = ctx.live.join(path.strip_prefix(&ctx.workspace).unwrap_or(path));
     path.canonicalize().unwrap_or(path)
@@ -73,7 +74,7 @@ fn relative(ctx: &ToolContext, path: &Path) -> String {
     path.strip_prefix(&ctx.live).unwrap_or(path).display().to_string()
 }
 
-/// What is found without a server, and why the server did not answer.
+/// The result found without a server, and why the server did not respond.
 fn without(error: &LspError, how: &str, found: ToolOutput) -> ToolOutput {
     let for_model = format!("[{error}; {how}]\n{}", found.for_model);
     ToolOutput { for_model, ..found }

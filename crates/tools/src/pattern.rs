@@ -3,7 +3,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use haft_core::{ToolError, ToolErrorKind};
 use std::path::{Path, PathBuf};
 
-/// `*.rs` matches at any depth, `src/*.rs` in `src` alone, `!*.rs` all the others.
+/// `*.rs` matches at any depth, `src/*.rs` only in `src`, `!*.rs` all files that `*.rs` does not match.
 pub(crate) struct FilePattern {
     set: GlobSet,
     others: bool,
@@ -14,7 +14,7 @@ impl FilePattern {
         let (pattern, others) = pattern.strip_prefix('!').map_or((pattern, false), |rest| (rest, true));
         let pattern = pattern.trim_start_matches("./");
         let anywhere = if pattern.contains('/') { "" } else { "**/" };
-        // `src/` is everything below it.
+        // `src/` matches everything below `src`.
         let all = if pattern.ends_with('/') { "**" } else { "" };
         let glob = format!("{anywhere}{}{all}", pattern.trim_start_matches('/'));
         let built = GlobBuilder::new(&glob).literal_separator(true).case_insensitive(ignore_case).build();
@@ -34,13 +34,13 @@ fn refused(pattern: &str, error: &globset::Error) -> ToolError {
         .hint("for example: `*.rs`, `src/**/*.{ts,tsx}`; a backslash takes a sign literally: `\\[`")
 }
 
-/// Whether the pattern asks for names that begin with a dot.
+/// Whether the pattern explicitly matches names that begin with a dot.
 pub(crate) fn asks_for_hidden(pattern: &str) -> bool {
     pattern.split('/').any(|part| part.starts_with('.') && part != "." && part != "..")
 }
 
-/// The folder that a pattern names literally, and the rest: `src/**/*.rs` is `**/*.rs` in `src`. A rest that is a
-/// pattern of its own depth keeps a leading slash.
+/// The folder that a pattern begins with, and the rest: `src/**/*.rs` is split into `src` and `/**/*.rs`. With a
+/// folder, the rest keeps a leading slash, so that it matches only at its own depth.
 pub(crate) fn split(pattern: &str) -> (PathBuf, String) {
     let sign = pattern.find(['*', '?', '[', '{', '\\', '!']).unwrap_or(pattern.len());
     match pattern[..sign].rfind('/') {
@@ -49,7 +49,7 @@ pub(crate) fn split(pattern: &str) -> (PathBuf, String) {
     }
 }
 
-/// Whether a text is a pattern, and not a part of a name.
+/// Whether a text is a pattern, rather than a part of a name.
 pub(crate) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }

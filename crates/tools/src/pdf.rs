@@ -1,7 +1,7 @@
-//! [`pdf_text`]: the text of a PDF, page by page.
+//! [`pdf_text`]: extracts the text of a PDF, page by page.
 //!
-//! A PDF may come from anywhere, and takes a large parser: a process of its own reads it, with limits on time and memory,
-//! confined where the system lets it.
+//! A PDF may come from anywhere, and needs a large parser. So a separate process reads it, with limits on time and
+//! memory, and confined if the system allows that.
 mod extract;
 
 pub(crate) use extract::Line;
@@ -18,45 +18,45 @@ pub const MAX_PDF_BYTES: u64 = 50 << 20;
 /// Maximum bytes of its text.
 const MAX_TEXT: usize = 32 << 20;
 
-/// How long reading may take.
+/// Timeout for reading.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The header may stand behind this many other bytes (PDF 1.7, implementation note 13).
+/// The header may come after this many other bytes (PDF 1.7, implementation note 13).
 const HEADER_WITHIN: usize = 1_024;
 
-/// What could be read of a PDF.
+/// The text of a PDF, as far as it could be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PdfText {
-    /// How many pages it has.
+    /// Number of pages.
     pub pages: u32,
-    /// The text of each page, from the first one that was asked for; empty if the page has none, as a scan.
+    /// The text of each page, beginning with the first one requested; empty if the page has no text, such as a scan.
     pub texts: Vec<String>,
-    /// Why the pages behind were not read.
+    /// Why the later pages were not read.
     pub stopped: Option<String>,
 }
 
 /// Why nothing of a PDF could be read.
 #[derive(Debug, thiserror::Error)]
 pub enum PdfError {
-    /// The content is no PDF.
+    /// The content is not a PDF.
     #[error("its content is not a PDF")]
     NotPdf,
-    /// It has a password.
+    /// It is protected by a password.
     #[error("it is encrypted, and needs a password")]
     Encrypted,
-    /// It is complete, and empty.
+    /// It is complete, but has no pages.
     #[error("it is a PDF without pages")]
     NoPages,
-    /// There are no such pages.
+    /// The requested pages do not exist. Holds the number of pages.
     #[error("it has only {0} page{s}", s = if *.0 == 1 { "" } else { "s" })]
     PastTheEnd(u32),
-    /// The parser says why.
+    /// The parser cannot read it. Holds the reason.
     #[error("it is cut off or malformed: {0}")]
     Malformed(String),
-    /// The reading process hit a limit, or ended in another way.
+    /// The reading process reached a limit, or ended unexpectedly.
     #[error("{0}")]
     Stopped(String),
-    /// This program is embedded in another one, which reads no PDFs.
+    /// This program is embedded in another one that cannot read PDFs.
     #[error("it is a PDF")]
     NoReader,
     /// The reading process could not be started.
@@ -85,12 +85,12 @@ impl PdfError {
     }
 }
 
-/// Reads the pages from `first` on, counted from 1, in a process of its own. Ended with the process that called it, and
-/// after 20 seconds.
+/// Reads the pages from `first` on, counted from 1, in a separate process. That process ends with this one, and after
+/// 20 seconds.
 ///
 /// # Errors
 ///
-/// If `content` is not a PDF that can be read; [`PdfError::NoReader`] if no program was named with
+/// If `content` is not a readable PDF; [`PdfError::NoReader`] if no program was named with
 /// [`haft_process::supervise_by`].
 pub async fn pdf_text(content: &[u8], first: u32) -> Result<PdfText, PdfError> {
     let beginning = &content[..content.len().min(HEADER_WITHIN)];
@@ -103,7 +103,7 @@ pub async fn pdf_text(content: &[u8], first: u32) -> Result<PdfText, PdfError> {
     for outside in [Some(Outside::Overlays), Some(Outside::Bound), None] {
         let program = program(&reader, first, &folder, outside)?;
         match program.run_with(content, |_| ()).await {
-            // Where the system refuses the confinement, the process says nothing at all.
+            // If the system refuses the confinement, the process prints nothing.
             Ok(finished) if outside.is_some() && finished.stdout.text.is_empty() => {}
             Ok(finished) => return answer(&finished, first),
             Err(error) => last = Some(error),
@@ -125,7 +125,7 @@ fn program(reader: &Path, first: u32, folder: &TempDir, outside: Option<Outside>
     })
 }
 
-/// It needs nothing: its input is the PDF, its output the text.
+/// The confinement of the process. It needs no access to anything: its input is the PDF, its output the text.
 fn confinement(folder: &Path, outside: Outside) -> io::Result<Confinement> {
     let folder = folder.canonicalize()?;
     let (workspace, tmp) = (folder.join("workspace"), folder.join("tmp"));
@@ -145,14 +145,14 @@ fn confinement(folder: &Path, outside: Outside) -> io::Result<Confinement> {
     })
 }
 
-/// What the lines of the process say. It may have ended in the middle.
+/// Parses the lines that the process printed. They may be incomplete.
 fn answer(finished: &Finished, first: u32) -> Result<PdfText, PdfError> {
     let lines = finished.stdout.text.lines().filter_map(|line| serde_json::from_str(line).ok());
     let (mut pages, mut texts, mut problem) = (None, Vec::new(), None);
     for line in lines {
         match line {
             Line::Pages(count) => pages = Some(count),
-            // Where more was printed than is kept, pages are missing in the middle.
+            // If more was printed than is kept, pages in the middle are missing.
             Line::Text { page, text } if page as usize == first as usize + texts.len() => texts.push(text),
             Line::Begun | Line::Text { .. } => {}
             Line::Encrypted => return Err(PdfError::Encrypted),

@@ -1,35 +1,35 @@
-//! [`Page`]: one page of results as a model reads them, and a note of what is not on it.
+//! [`Page`]: one page of results as a model reads them, and a note on the results that are not on it.
 use crate::FindSettings;
 
-/// Which of the results are shown.
+/// Selects the results to show.
 pub(crate) struct Page {
     offset: usize,
     limit: usize,
     max_bytes: usize,
 }
 
-/// Maximum results that are collected: for more, the model has to ask more narrowly.
+/// Maximum number of results that are collected. For more, the model has to narrow the search.
 const MAX_COLLECTED: usize = 20_000;
 
 impl Page {
     pub(crate) fn new(offset: Option<usize>, limit: Option<usize>, settings: &FindSettings) -> Self {
         let offset = offset.unwrap_or(0).min(MAX_COLLECTED);
-        // In other products 0 means that there is no limit.
+        // In other products, a limit of 0 means no limit.
         let limit = limit.filter(|limit| *limit > 0).unwrap_or(settings.results).min(MAX_COLLECTED);
         Self { offset, limit, max_bytes: settings.max_bytes }
     }
 
-    /// How many results precede it.
+    /// Number of results before the page.
     pub(crate) fn offset(&self) -> usize {
         self.offset
     }
 
-    /// How many results have to be collected.
+    /// Number of results that have to be collected.
     pub(crate) fn end(&self) -> usize {
         self.offset + self.limit
     }
 
-    /// The texts of the page one after the other, and how many they are.
+    /// The joined texts of the page, and their number.
     pub(crate) fn fill(&self, results: impl Iterator<Item = String>) -> (String, usize) {
         let (mut text, mut shown) = (String::new(), 0);
         for result in results.skip(self.offset).take(self.limit) {
@@ -42,7 +42,7 @@ impl Page {
         (text, shown)
     }
 
-    /// What is not shown, if anything: `what` are the results, `number` all of them.
+    /// The note on results that are not shown, if any. `what` names the results, `number` is the number of all of them.
     pub(crate) fn note(&self, shown: usize, number: u64, what: &str) -> String {
         let (from, next) = (self.offset as u64, (self.offset + shown) as u64);
         match (shown, number) {

@@ -1,4 +1,4 @@
-//! [`walk`]: visits the files under a folder on all cores at once, without what `.gitignore` and its like leave out.
+//! [`walk`]: visits the files below a folder on all cores, except those that `.gitignore` and similar files exclude.
 use crate::{files::Place, watch::Watch};
 use haft_core::{ToolContext, ToolError, ToolErrorKind};
 use ignore::{WalkBuilder, WalkState, types::Types};
@@ -17,9 +17,9 @@ use std::{
     thread,
 };
 
-/// Where to search: a folder, or a single file.
+/// The start of a search: a folder, or a single file.
 pub(crate) struct Root {
-    /// Path of the folder for the model; empty for the workspace.
+    /// Path of the folder as shown to the model; empty for the workspace.
     pub(crate) name: PathBuf,
     /// Real path of the folder.
     pub(crate) real: PathBuf,
@@ -29,7 +29,7 @@ pub(crate) struct Root {
 }
 
 impl Root {
-    /// `verb`: what the call is about to do with it, for the error.
+    /// `verb`: the purpose of the call, for errors.
     pub(crate) fn new(ctx: &ToolContext, path: &Path, verb: &str) -> Result<Self, ToolError> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let real = plain(&ctx.path(path));
@@ -45,7 +45,7 @@ impl Root {
         Ok(Self { name, real, resolved, is_file: found.is_file() })
     }
 
-    /// Like [`Root::new`], but only for a folder.
+    /// Like [`Root::new`], but accepts only a folder.
     pub(crate) fn folder(ctx: &ToolContext, path: &Path, verb: &str) -> Result<Self, ToolError> {
         let root = Self::new(ctx, path, verb)?;
         if !root.is_file {
@@ -55,12 +55,12 @@ impl Root {
         Err(ToolError::new(ToolErrorKind::User, why).hint("name its folder, or look into it with `read`"))
     }
 
-    /// The path for the model of what lies at `below` under this root.
+    /// The path, as shown to the model, of the file at `below` in this root.
     pub(crate) fn called(&self, below: &Path) -> String {
         shown(&if below.as_os_str().is_empty() { self.name.clone() } else { self.name.join(below) })
     }
 
-    /// For sentences.
+    /// The path as part of a sentence.
     pub(crate) fn said(&self) -> String {
         if self.name.as_os_str().is_empty() {
             "the workspace".into()
@@ -73,7 +73,8 @@ impl Root {
         below(&self.real, path)
     }
 
-    /// Whether a walk may visit a file or folder at a path below this root. `left_out` counts those that it may not.
+    /// Whether a walk may visit a file or folder at a path below this root. `left_out` counts those that it may not
+    /// visit.
     fn admits(&self, ctx: &ToolContext, left_out: Arc<AtomicU64>) -> impl Fn(&Path, bool) -> bool + use<> {
         let (readable, real, resolved) = (ctx.readable.clone(), self.real.clone(), self.resolved.clone());
         let is_everything = readable.is_everything();
@@ -89,18 +90,18 @@ impl Root {
     }
 }
 
-/// The rest of a path that begins with `root`.
+/// The part of a path after `root`.
 fn below<'a>(root: &Path, path: &'a Path) -> &'a Path {
     let rest = path.as_os_str().as_bytes().get(root.as_os_str().len()..).unwrap_or_default();
     Path::new(OsStr::from_bytes(rest.strip_prefix(b"/").unwrap_or(rest)))
 }
 
-/// Without `.` and doubled slashes.
+/// The path without `.` and duplicate slashes.
 fn plain(path: &Path) -> PathBuf {
     path.components().filter(|part| *part != Component::CurDir).collect()
 }
 
-/// The path on one line, whatever characters it has.
+/// The path in one line, with special characters escaped.
 pub(crate) fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
     if !text.contains(char::is_control) {
@@ -109,14 +110,14 @@ pub(crate) fn shown(path: &Path) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
-/// What the walk leaves out.
+/// What a walk excludes.
 #[derive(Clone, Default)]
 pub(crate) struct Rules {
-    /// Includes names that begin with a dot.
+    /// Whether to include names that begin with a dot.
     pub(crate) hidden: bool,
-    /// Includes what `.gitignore` and `.ignore` name.
+    /// Whether to include files that `.gitignore` and `.ignore` match.
     pub(crate) ignored: bool,
-    /// Kinds of files, by their extension.
+    /// Types of files to include, by extension.
     pub(crate) types: Option<Types>,
 }
 
@@ -130,8 +131,8 @@ impl Rules {
         }
     }
 
-    /// A walk that follows no links and ignores the user's settings (`core.excludesFile`, `.git/info/exclude`): the
-    /// same tree gives the same files. Leaves out what may not be read.
+    /// A walk that follows no links and ignores the user's settings (`core.excludesFile`, `.git/info/exclude`), so that
+    /// the same tree gives the same files. Excludes files that may not be read.
     pub(crate) fn walker(&self, root: &Root, watch: &Watch<'_>) -> WalkBuilder {
         let obeys = !self.ignored && root.real.ancestors().all(has_sound_rules);
         let mut walker = WalkBuilder::new(&root.real);
@@ -161,10 +162,10 @@ impl Rules {
     }
 }
 
-/// Maximum bytes of a list of rules.
+/// Maximum bytes of an ignore file.
 const MAX_RULES: u64 = 4 * 1024 * 1024;
 
-/// Checks the lists of rules: the walk opens them by itself, and would block forever if one of them is a pipe or an
+/// Checks the ignore files of a folder. The walk opens them by itself, and would block forever if one were a pipe or an
 /// endless device.
 fn has_sound_rules(folder: &Path) -> bool {
     [".gitignore", ".ignore"].iter().all(|name| match fs::metadata(folder.join(name)) {
@@ -173,10 +174,10 @@ fn has_sound_rules(folder: &Path) -> bool {
     })
 }
 
-/// Maximum threads: more would only wait for each other.
+/// Maximum number of threads: more would only wait for each other.
 const MAX_THREADS: usize = 12;
 
-/// Calls a visitor with each regular file: where it lies, and its path below the root. `visitor` is called once for
+/// Calls a visitor with each regular file: its real path, and its path below the root. `visitor` is called once for
 /// each thread. The order is random. Ends early when the call is stopped.
 pub(crate) fn walk<V>(root: &Root, rules: &Rules, watch: &Watch<'_>, visitor: impl Fn() -> V)
 where
@@ -205,17 +206,17 @@ where
     shown.files(rules).for_each(|(real, lies)| visit(lies, root.below(real)));
 }
 
-/// Files that the view of a call shows otherwise than the walked folder has them.
+/// Files that differ between the view of a call and the walked folder.
 pub(crate) struct Shown {
-    /// Real paths, with where each file lies for the call.
+    /// The real path of each file, and where the call's version is.
     files: Vec<(PathBuf, PathBuf)>,
     root: PathBuf,
-    /// Files that the walk came to: ignore rules do not leave them out.
+    /// Files that the walk reached, so that ignore rules do not exclude them.
     met: Mutex<HashSet<PathBuf>>,
 }
 
 impl Shown {
-    /// The files below `root` that the call may read.
+    /// Those files below `root` that the call may read.
     pub(crate) fn below(root: &Root, ctx: &ToolContext) -> Self {
         let (mut files, admits) = (ctx.view.shown(), root.admits(ctx, Arc::default()));
         files.retain(|(real, _)| real.starts_with(&root.real) && admits(real, false));
@@ -226,7 +227,7 @@ impl Shown {
         self.files.is_empty()
     }
 
-    /// Whether what lies at `path` is not what the call is shown.
+    /// Whether the call sees another file at `path` than the walked folder has.
     pub(crate) fn replaces(&self, path: &Path) -> bool {
         let is_shown = self.files.iter().any(|(real, _)| real == path);
         if is_shown {
@@ -235,7 +236,8 @@ impl Shown {
         is_shown
     }
 
-    /// Real paths, with where each lies, after a walk by `rules`: of those that the walk would have visited, were they there.
+    /// The files to visit after a walk by `rules`, each with its real path and where the call's version is: those that
+    /// the walk reached, and those that exist only in the view and would be visited.
     pub(crate) fn files<'a>(&'a self, rules: &'a Rules) -> impl Iterator<Item = (&'a Path, &'a Path)> {
         let is_plain = |real: &Path| {
             let below = real.strip_prefix(&self.root).unwrap_or(real);

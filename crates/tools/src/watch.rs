@@ -1,4 +1,4 @@
-//! [`Watch`]: follows a long search: whether it was stopped, how far it is, and what it could not read.
+//! [`Watch`]: tracks a long search: whether it was stopped, its progress, and what it could not read.
 use haft_core::{ToolContext, ToolError, ToolErrorKind};
 use std::{
     io,
@@ -14,16 +14,16 @@ pub(crate) struct Watch<'a> {
     began: Instant,
     /// When the next progress update is due, in milliseconds after the start.
     next: AtomicU64,
-    /// Files that were looked at.
+    /// Number of files that were searched.
     pub(crate) files: AtomicU64,
-    /// Results that were found in them.
+    /// Number of results that were found in them.
     pub(crate) found: AtomicU64,
     unreadable: Arc<AtomicU64>,
-    /// Files and folders that rules do not let the call read.
+    /// Number of files and folders that the rules do not let the call read.
     forbidden: Arc<AtomicU64>,
 }
 
-/// Time between two progress updates, in milliseconds.
+/// Interval between two progress updates, in milliseconds.
 const UPDATE_INTERVAL: u64 = 1_000;
 
 impl<'a> Watch<'a> {
@@ -40,7 +40,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Whether the search should go on. Sends a progress update now and then.
+    /// Whether the search should continue. Sends a progress update when one is due.
     pub(crate) fn goes_on(&self) -> bool {
         if is_due(&self.next, self.began.elapsed()) {
             let (files, found) = (self.files.load(Relaxed), self.found.load(Relaxed));
@@ -49,7 +49,7 @@ impl<'a> Watch<'a> {
         !self.ctx.cancel.is_cancelled()
     }
 
-    /// Counts what a walk could not enter. Ignores what was removed meanwhile.
+    /// Counts a file or folder that a walk could not enter. Ignores paths that were removed meanwhile.
     pub(crate) fn could_not_read(&self, error: &ignore::Error) {
         if error.io_error().is_none_or(|error| error.kind() != io::ErrorKind::NotFound) {
             self.unreadable.fetch_add(1, Relaxed);
@@ -63,12 +63,12 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The counter, for callers that cannot borrow this.
+    /// The counter of files, for callers that cannot borrow this.
     pub(crate) fn counter(&self) -> Arc<AtomicU64> {
         self.unreadable.clone()
     }
 
-    /// The counter of files that rules do not let the call read.
+    /// The counter of files that the rules do not let the call read.
     pub(crate) fn forbidden(&self) -> Arc<AtomicU64> {
         self.forbidden.clone()
     }
@@ -77,7 +77,7 @@ impl<'a> Watch<'a> {
         self.unreadable.load(Relaxed)
     }
 
-    /// The error of a search that was stopped in the middle: half a result is useless.
+    /// Fails if the search was stopped: an incomplete result is useless.
     pub(crate) fn done(&self) -> Result<(), ToolError> {
         if self.ctx.cancel.is_cancelled() {
             return Err(ToolError::new(ToolErrorKind::System, "the search was stopped"));
@@ -85,7 +85,7 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// Notes on the results, each on its own line.
+    /// Notes on the results, each on a line.
     pub(crate) fn note(&self) -> String {
         let unreadable = match self.unreadable() {
             0 => String::new(),
@@ -96,7 +96,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// The note on files and folders that rules do not let a call read.
+/// The note on files and folders that the rules do not let a call read.
 pub(crate) fn not_allowed(number: u64) -> String {
     match number {
         0 => String::new(),
@@ -105,13 +105,13 @@ pub(crate) fn not_allowed(number: u64) -> String {
     }
 }
 
-/// True once for each due update, whatever thread asks.
+/// Returns true once for each due update, whichever thread calls it.
 fn is_due(next: &AtomicU64, elapsed: Duration) -> bool {
     let (now, at) = (elapsed.as_millis() as u64, next.load(Relaxed));
     now >= at && next.compare_exchange(at, now + UPDATE_INTERVAL, Relaxed, Relaxed).is_ok()
 }
 
-/// Reads until the search is stopped.
+/// Reads a file; fails when the search is stopped.
 pub(crate) struct Watched<'a, R> {
     pub(crate) file: R,
     pub(crate) watch: &'a Watch<'a>,

@@ -11,14 +11,14 @@ use haft_tools::SKILL;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// The tools that write files: without one of them, an agent shall do without all.
+/// The tools that write files: an agent that lacks one of them gets none of them.
 const WRITING: [&str; 6] = ["write", "edit", "multi_edit", "apply_patch", "code_edit", "file"];
 
 /// The tools that run commands.
 const RUNNING: [&str; 5] = ["bash", "job", "test", "git", "publish"];
 
-/// The agent in `file`; `name` is what its file is called. `None` if it cannot be used, which `warn` reports, or if it is
-/// switched off.
+/// The agent in `file`; `name` comes from the name of the file. `None` if it cannot be used, which `warn` reports, or
+/// if it is switched off.
 pub(super) fn read(dir: &SourceDir, name: &str, file: PathBuf, warn: Warn<'_>) -> Option<FoundAgent> {
     let text = untrusted_file::text(&file, dir.within.as_deref(), warn)?;
     let left_out = |why: String| warn(format!("the agent in `{}` was ignored: {why}", file.display()));
@@ -47,7 +47,7 @@ pub(super) fn read(dir: &SourceDir, name: &str, file: PathBuf, warn: Warn<'_>) -
     Some(FoundAgent { agent, file: Some(file), shadows, notes: fields.notes(), system: dir.system })
 }
 
-/// A model that Haft knows the provider of, in a file of the person.
+/// The model, if the file is the user's own and Haft knows the provider.
 fn model(fields: &mut Fields, is_own: bool) -> Option<String> {
     let model = fields.text("model").filter(|model| model != "inherit")?;
     let is_known =
@@ -110,12 +110,12 @@ fn denied(permission: &Value) -> impl Iterator<Item = &str> {
     all.filter(|(_, ruling)| *ruling == "deny").map(|(name, _)| name.as_str())
 }
 
-/// Whether `permission` says nothing but which tools are denied.
+/// Whether `permission` only denies tools.
 fn denies_alone(permission: &Value) -> bool {
     permission.as_object().is_some_and(|all| all.values().all(|ruling| ruling == "deny"))
 }
 
-/// Haft's name of a tool that another system calls `name`; tools of MCP servers are called the same.
+/// Haft's name of a tool that another system calls `name`; tools of MCP servers keep their names.
 fn tool(all: &Registry, name: &str, fields: &mut Fields) -> Option<String> {
     let (plain, limits) = name.split_once('(').map_or((name, None), |(plain, limits)| (plain, Some(limits)));
     if limits.is_some() {
@@ -136,7 +136,7 @@ fn own_name(all: &Registry, name: &str) -> Option<String> {
     all.get(name).map(|known| known.tool.spec().name.clone()).or_else(of_skills)
 }
 
-/// The tool and those that do the same: an agent that shall not edit shall not write patches.
+/// The tool and those with the same effect: an agent that must not edit must not apply patches, either.
 fn with_its_like(all: &Registry, name: &str) -> Vec<String> {
     let Some(own) = own_name(all, name) else { return vec![name.to_owned()] };
     let alike = [&WRITING[..], &RUNNING[..]].into_iter().find(|names| names.contains(&own.as_str()));

@@ -1,4 +1,4 @@
-//! [`History`]: what the sessions of a workspace did to files, in the order in which it happened.
+//! [`History`]: the changes that the sessions of a workspace made to files, in chronological order.
 use super::{Approval, BlamedAttempt, BlamedCall, TestsAfter};
 use haft_core::{
     Answer, AttemptResult, CallId, Change, Entry, Fact, Hash, Part, Report, Seq, SessionId, SessionOpened,
@@ -17,10 +17,10 @@ use std::{
     sync::Arc,
 };
 
-/// The most characters of a call that its brief form has.
+/// Maximum number of characters in the short form of a call.
 const BRIEF: usize = 60;
 
-/// What happened to files, oldest first.
+/// Changes of files, oldest first.
 #[derive(Default)]
 pub(super) struct History {
     pub(super) steps: Vec<Step>,
@@ -35,7 +35,7 @@ struct Session {
     calls: Vec<Call>,
 }
 
-/// A call, as far as it is known when its changes are recorded.
+/// What is known of a call when its changes are recorded.
 struct Call {
     made: ToolCall,
     number: Option<usize>,
@@ -45,12 +45,12 @@ struct Call {
     approval: Approval,
 }
 
-/// What one call, an undo or a redo did to files at one moment.
+/// Changes that one call, an undo or a redo made to files at one time.
 pub(super) struct Step {
     session: usize,
     seq: Seq,
     at: u64,
-    /// The call, by its place in its session; `None` for an undo and a redo.
+    /// Index of the call in its session; `None` for an undo and a redo.
     pub(super) call: Option<usize>,
     number: Option<usize>,
     /// The numbers of the calls that an undo took back.
@@ -72,8 +72,8 @@ impl Step {
 }
 
 impl History {
-    /// Reads the history of `file` from the sessions that worked in a folder above it or changed it in an added folder,
-    /// and from their jobs.
+    /// Reads the history of `file` from the sessions that worked in a folder above it, or changed it in an added
+    /// folder, and from their jobs.
     pub(super) fn of(home: &Home, file: &Path) -> Self {
         let mut history = Self::default();
         for summary in home.list().into_iter().filter(|summary| summary.delegated_by.is_none()) {
@@ -109,7 +109,7 @@ impl History {
             steps: Vec::new(),
             passed: Vec::new(),
         };
-        // What a fork begins with happened in the other session.
+        // The first entries of a fork happened in the session that it was forked from.
         let first = opened.forked_from.as_ref().map_or(Seq(0), |forked| Seq(forked.seq.0 + 1));
         for entry in &entries {
             reader.read(entry, entry.seq >= first);
@@ -123,7 +123,7 @@ impl History {
         self.sessions[step.session].contents.content(hash)
     }
 
-    /// What is known of the call of a step; `None` for an undo and a redo.
+    /// The details of the call of a step; `None` for an undo and a redo.
     pub(super) fn call_of(&self, step: usize) -> Option<BlamedCall> {
         let step = &self.steps[step];
         let session = &self.sessions[step.session];
@@ -148,20 +148,20 @@ impl History {
     }
 }
 
-/// Reads one session, entry by entry.
+/// Reads the entries of one session.
 struct Reader<'a> {
     place: usize,
     opened: &'a SessionOpened,
     numbers: HashMap<(Seq, CallId), usize>,
     session: Session,
-    /// The last call of a name, and of the task that it began.
+    /// The last call with each ID, and with the ID of the task that it began.
     by_id: HashMap<CallId, usize>,
     prompt: String,
     model: String,
-    /// The model with which a turn begins.
+    /// The model with which each turn begins.
     own_model: String,
     steps: Vec<Step>,
-    /// Attempts of which a person took one, or none.
+    /// Attempts that passed. The user takes one of them, or none.
     passed: Vec<BlamedAttempt>,
 }
 

@@ -1,4 +1,4 @@
-//! [`trace`]: follows the lines of a file back to the step that wrote each.
+//! [`trace`]: traces the lines of a file back to the steps that wrote them.
 use super::history::{History, Step};
 use haft_core::{Change, FileKind, FileState};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
@@ -7,10 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where a line comes from.
+/// The origin of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// A step of the history, by its place.
+    /// A step of the history, by its index.
     Step(usize),
     /// It was changed between two steps.
     Outside,
@@ -18,16 +18,16 @@ pub(super) enum Line {
     Before,
 }
 
-/// A new file is a deleted one under another name if they share at least one line in this many.
+/// A new file counts as a renamed deleted file if they share at least 1 in this many lines.
 const RENAMED: usize = 2;
 
-/// The fewest characters of a line by which a change of a job is recognized after its branch was merged.
+/// Minimum number of characters of a line by which a job's change is recognized after its branch was merged.
 const TELLING: usize = 4;
 
-/// Returns where each line of `text` comes from, which is what `file` holds now.
+/// Returns the origin of each line of `text`, the current content of `file`.
 ///
 /// # Errors
-/// Fails if a recorded content cannot be read.
+/// If a recorded content cannot be read.
 pub(super) fn trace(history: &History, file: &Path, text: &str) -> io::Result<Vec<Line>> {
     let count = text.lines().count();
     let mut walk = Walk { history, origins: vec![Line::Before; count] };
@@ -37,14 +37,15 @@ pub(super) fn trace(history: &History, file: &Path, text: &str) -> io::Result<Ve
     Ok(walk.origins)
 }
 
-/// A version of a file: its text, and for each of its lines the line of the newest version that became of it.
+/// A version of a file: its text, and for each of its lines the index of that line in the newest version, if it is
+/// still there.
 struct Version {
     text: String,
     lines: Vec<Option<usize>>,
 }
 
 impl Version {
-    /// Takes the version apart into the older one with the text `older`, and the lines that the older one does not have.
+    /// Splits the version into the older one with the text `older`, and the lines that the older one does not have.
     fn split(&self, older: String) -> (Version, Version) {
         let mut new = self.lines.clone();
         let (old_lines, new_lines): (Vec<&str>, Vec<&str>) =
@@ -73,14 +74,15 @@ impl Walk<'_> {
         }
     }
 
-    /// Follows a version of `file` that was there before the step `end`.
+    /// Traces a version of `file` that existed before the step `end`.
     fn follow(&mut self, mut file: PathBuf, mut version: Version, end: usize) -> io::Result<()> {
         let mut end = end;
         while let Some(place) = end.checked_sub(1) {
             end = place;
             let step = &self.history.steps[place];
             let Some(change) = step.change_of(&file).filter(|_| !step.is_of_job) else { continue };
-            // What is gone behind this step, or is no text there, was written elsewhere.
+            // Lines that are missing after this step were written elsewhere, as are all lines if the file is not text
+            // there.
             let after = self.text(step, change.after.as_ref())?.unwrap_or_default();
             let (older, outside) = version.split(after);
             self.settle(&outside, Line::Outside);
@@ -106,7 +108,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Lines that an undo merged in: they are older than the calls that it took back.
+    /// Traces lines that an undo merged in: they are older than the calls that it took back.
     fn restored(&mut self, place: usize, file: &Path, new: Version) -> io::Result<()> {
         let undo = &self.history.steps[place];
         let is_first = |step: &&Step| step.is_taken_back_by(undo) && step.change_of(file).is_some();
@@ -122,7 +124,7 @@ impl Walk<'_> {
         self.follow(file.to_owned(), older, first)
     }
 
-    /// The step before which `file` was what `change` made of it: an undo brings a version back, and a redo.
+    /// The step before which `file` had the content that `change` gave it: undo and redo restore an earlier version.
     fn same_before(&self, place: usize, file: &Path, change: &Change) -> Option<usize> {
         let hash = |state: &Option<FileState>| state.as_ref().map(|state| state.hash.clone());
         let wanted = hash(&change.after)?;
@@ -133,7 +135,7 @@ impl Walk<'_> {
         })
     }
 
-    /// The name and the text that the file had before `change`: a new file may be one that was moved in the same step.
+    /// The name and the text of the file before `change`: a new file may have been moved in the same step.
     fn came_from(&self, step: &Step, change: &Change) -> io::Result<(PathBuf, Option<String>)> {
         if change.before.is_some() {
             return Ok((
@@ -160,7 +162,7 @@ impl Walk<'_> {
         Ok((best.1, best.2))
     }
 
-    /// Looks in the changes of jobs for the lines that no other step wrote: their branch may have been merged.
+    /// Looks for lines that no other step wrote in the changes of jobs, whose branches may have been merged.
     fn find_merged(&mut self, file: &Path, text: &str) -> io::Result<()> {
         for (place, step) in self.history.steps.iter().enumerate().rev() {
             let Some(change) = step.change_of(file).filter(|_| step.is_of_job) else { continue };
@@ -187,7 +189,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The text of a state of a file; `None` if it is no regular file, or not text.
+    /// The text of a state of a file; `None` if it is not a regular file or not text.
     fn text(&self, step: &Step, state: Option<&FileState>) -> io::Result<Option<String>> {
         let Some(state) = state.filter(|state| state.kind() == FileKind::File) else { return Ok(None) };
         Ok(String::from_utf8(self.history.content(step, &state.hash)?).ok())

@@ -1,4 +1,4 @@
-//! [`ClaudeRules`]: the permissions of a `settings.json` of Claude Code as rules of Haft.
+//! [`ClaudeRules`]: the permissions in a `settings.json` of Claude Code, as rules of Haft.
 use super::{Places, Rules};
 use crate::{system::System, untrusted_file};
 use haft_core::{Rule, Ruling};
@@ -12,11 +12,11 @@ use std::{
 #[derive(Clone, Debug)]
 pub(crate) struct ClaudeRules {
     pub(crate) file: PathBuf,
-    /// What it denies and asks about holds; what it allows is only shown.
+    /// The rules. Those that deny and ask are applied; those that allow are only shown.
     pub(crate) rules: Rules,
-    /// Rules that Haft cannot write, each with the list that it is in: `deny Bash(git * main)`.
+    /// Rules that Haft cannot express, each with the list that it comes from: `deny Bash(git * main)`.
     pub(crate) untranslated: Vec<String>,
-    /// Why the file holds no rules, if it cannot be read.
+    /// Why the file gives no rules, if it cannot be read.
     problem: Option<String>,
 }
 
@@ -25,7 +25,8 @@ impl ClaudeRules {
         Self { file, rules: Rules::default(), untranslated: Vec::new(), problem: Some(why) }
     }
 
-    /// What a person relies on and does not hold: rules that deny or ask, and a whole file that cannot be read.
+    /// Warnings for rules that the user relies on but that are not applied: rules that deny or ask, and a whole file
+    /// that cannot be read.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
         let file = self.file.display();
         let unread =
@@ -39,21 +40,21 @@ impl ClaudeRules {
     }
 }
 
-/// Where the paths of a file begin.
+/// The folders that paths in a file are relative to.
 struct Bases<'a> {
     home: Option<&'a Path>,
     /// For `/path`: the folder of the user's settings, or the project.
     settings: Option<&'a Path>,
 }
 
-/// The files that exist: the user's, the project's, and the project's for this user alone. A file that cannot be read
-/// holds no rules; Haft names it when a session starts and in `haft config show`.
+/// The files that exist: the user's, the project's, and the project's file for this user alone. A file that cannot be
+/// read gives no rules; Haft names it when a session starts and in `haft config show`.
 pub(super) fn load(places: &Places, workspace: &Path) -> Vec<ClaudeRules> {
     let files = files(places, workspace).into_iter();
     files.filter_map(|(file, within)| read(places, file, within)).collect()
 }
 
-/// The files in which permissions and hooks are, and for a project's the folder that they must lie in.
+/// The files with permissions and hooks. For files of a project, also the folder that must contain them.
 pub(crate) fn files<'a>(places: &Places, workspace: &'a Path) -> Vec<(PathBuf, Option<&'a Path>)> {
     let person = places.folder_of(System::Claude).map(|folder| (folder.join("settings.json"), None));
     let project = [".claude/settings.json", ".claude/settings.local.json"];
@@ -69,7 +70,7 @@ fn read(places: &Places, file: PathBuf, within: Option<&Path>) -> Option<ClaudeR
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         Err(error) => return Some(ClaudeRules::unread(file, error.to_string())),
     };
-    // The folder of the project is where relative patterns of Haft begin.
+    // Relative patterns of Haft begin in the folder of the project.
     let settings = if within.is_some() { None } else { file.parent() };
     let bases = Bases { home: places.person.as_deref(), settings };
     let mut untranslated = Vec::new();
@@ -77,7 +78,7 @@ fn read(places: &Places, file: PathBuf, within: Option<&Path>) -> Option<ClaudeR
     let mut list = |ruling: Ruling| {
         let all = &permissions[ruling.name()];
         let mut found: Vec<String> = Vec::new();
-        // What is no list, and what is no text in it, is told as it stands there.
+        // A value that is no list, and an element that is no text, is reported as written.
         for rule in all.as_array().map_or(std::slice::from_ref(all), Vec::as_slice) {
             let rules = rule.as_str().filter(|_| all.is_array()).and_then(|rule| bases.translate(rule));
             match rules.filter(|all| all.iter().all(|rule| Rule::parse(ruling, rule).is_ok())) {
@@ -101,13 +102,13 @@ fn read(places: &Places, file: PathBuf, within: Option<&Path>) -> Option<ClaudeR
     Some(ClaudeRules { file, rules, untranslated, problem: None })
 }
 
-/// A text without its quotes, and other values as they are written.
+/// A text without its quotes; other values as written.
 fn words(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 impl Bases<'_> {
-    /// The rules that say the same as `TOOL` or `TOOL(WHAT)`.
+    /// The rules with the same meaning as `TOOL` or `TOOL(WHAT)`; `None` if Haft cannot express it.
     fn translate(&self, rule: &str) -> Option<Vec<String>> {
         let rule = rule.trim();
         let (tool, what) = match rule.split_once('(') {
@@ -118,7 +119,7 @@ impl Bases<'_> {
         match tool {
             "Bash" => one(format!("execute:{}", command(what)?)),
             "Read" => one(format!("read:{}", self.path(what)?)),
-            // There is no tool for notebooks alone.
+            // Haft has no separate tool for notebooks.
             "NotebookEdit" if what == "*" => one("write:**/*.ipynb".to_owned()),
             "Edit" | "MultiEdit" | "NotebookEdit" | "Write" => one(format!("write:{}", self.path(what)?)),
             "WebFetch" if what == "*" => one("network:*".to_owned()),
@@ -134,7 +135,7 @@ impl Bases<'_> {
         }
     }
 
-    /// A pattern as in a `.gitignore`: a name without `/` is found in every folder.
+    /// Translates a pattern as in `.gitignore`: a name without `/` matches in every folder.
     fn path(&self, pattern: &str) -> Option<String> {
         let join = |base: Option<&Path>, rest: &str| Some(base?.join(rest).display().to_string());
         let pattern = pattern.trim_end_matches('/');
@@ -155,7 +156,7 @@ impl Bases<'_> {
     }
 }
 
-/// A command with further words behind it, or without: Haft has `*` at the end only, as a word of its own.
+/// Translates a command with or without `*` at its end. In Haft, `*` is allowed only at the end, as a word of its own.
 fn command(words: &str) -> Option<String> {
     let (words, more) = match words.strip_suffix(":*").or_else(|| words.strip_suffix(" *")) {
         Some(words) => (words, " *"),

@@ -1,10 +1,10 @@
-//! Generates `docs/configuration.md` from the table of settings and the types of the files.
+//! [`page`]: generates `docs/configuration.md` from the table of settings and the types of the files.
 use super::{ProjectFile, SETTINGS, Setting, UserFile};
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
 use std::{fmt::Write, fs, path::Path};
 
-/// What stands above the tables.
+/// The text above the tables.
 const INTRODUCTION: &str = "\
 # Configuration
 
@@ -29,7 +29,7 @@ configuration, your `HAFT_*` variable or the project's file.
 
 ";
 
-/// What stands below the settings.
+/// The text below the settings.
 const VARIABLES: &str = "
 ## Other variables
 
@@ -85,13 +85,13 @@ fn row(setting: &Setting) -> String {
     format!("| `{key}` | {option} | `{variable}` | {project} | {otherwise} | {} |\n", cell(setting.help))
 }
 
-/// With everything in place: no `$ref`.
+/// The schema of `T` without any `$ref`.
 fn schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// A section for each table below `schema`, which stands at `path`.
+/// Adds a section for each table below `schema`, whose path is `path`.
 fn tables(page: &mut String, path: &[&str], schema: &Value) {
     let Some(properties) = schema["properties"].as_object() else { return };
     for (key, property) in properties {
@@ -125,7 +125,7 @@ fn tables(page: &mut String, path: &[&str], schema: &Value) {
     }
 }
 
-/// The table that a property holds, in a list or under names of the person's, too.
+/// The table in a property, which may be in a list or under names that the user chooses.
 fn inside(property: &Value) -> (&Value, Option<&'static str>) {
     match (&property["items"], &property["additionalProperties"]) {
         (items, _) if items["properties"].is_object() => (items, None),
@@ -184,7 +184,7 @@ fn description(property: &Value) -> &str {
     text(&property["description"]).trim_end_matches('.')
 }
 
-/// Without the requirements that comments name: `(X-10)`.
+/// Removes requirement IDs from the text of comments.
 fn without_ids(text: &str) -> String {
     let ids = regex::Regex::new(r" \([A-Z]-\d+(, [A-Z]-\d+)*\)").expect("the pattern is constant");
     ids.replace_all(text, "").into_owned()

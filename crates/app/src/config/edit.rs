@@ -1,4 +1,5 @@
-//! [`set`], [`unset`], [`add_table`] and [`remove_table`]: change one thing in the user's file, and keep the rest as it was written.
+//! [`set`], [`unset`], [`add_table`] and [`remove_table`]: change one setting or table in the user's file, and keep the
+//! rest as written.
 use super::{ConfigError, SETTINGS, Settings, UserFile, check_user, told};
 use crate::untrusted_file;
 use haft_core::schema::nearest;
@@ -9,7 +10,7 @@ use std::{
 };
 use toml_edit::{DocumentMut, Item, Key, Table, Value};
 
-/// Sets `key` (`model`, `timeouts.idle`, `models."a/b".window`) to `word` in the file `path`. What does not fit is an
+/// Sets `key` (`model`, `timeouts.idle`, `models."a/b".window`) to `word` in the file `path`. An invalid value is an
 /// error, and nothing is written.
 pub fn set(path: &Path, key: &str, word: &str) -> Result<(), ConfigError> {
     let wrong = |message: String| wrong_key(key, message);
@@ -36,7 +37,7 @@ pub fn set(path: &Path, key: &str, word: &str) -> Result<(), ConfigError> {
     Err(wrong(first.unwrap_or_default()))
 }
 
-/// Removes `key`, named as for [`set`], from the file `path`; returns whether it was there.
+/// Removes `key`, named as for [`set`], from the file `path`; returns whether the file had it.
 ///
 /// # Errors
 ///
@@ -67,7 +68,7 @@ fn wrong_key(key: &str, message: String) -> ConfigError {
     ConfigError::Value { what: format!("`{key}`"), message }
 }
 
-/// Adds `table` as `[group.name]` to the file `path`. What does not fit is an error, and nothing is written.
+/// Adds `table` as `[group.name]` to the file `path`. An invalid table is an error, and nothing is written.
 ///
 /// # Errors
 ///
@@ -90,7 +91,7 @@ pub fn add_table(path: &Path, [group, name]: [&str; 2], mut table: Table) -> Res
     write(path, &document.to_string())
 }
 
-/// Removes `[group.name]` from the file `path`, with the comments that stand right above it; returns whether it was there.
+/// Removes `[group.name]` from the file `path`, with the comments directly above it; returns whether the file had it.
 ///
 /// # Errors
 ///
@@ -106,8 +107,8 @@ pub fn remove_table(path: &Path, [group, name]: [&str; 2]) -> Result<bool, Confi
     Ok(true)
 }
 
-/// Comments above `removed` that an empty line separates from it concern something else, such as the whole file: they
-/// move to the next table.
+/// Moves comments above `removed` that an empty line separates from it to the next table: they concern something else,
+/// such as the whole file.
 fn keep_comments(document: &mut DocumentMut, removed: &Table) {
     let above = removed.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
     let Some((kept, _)) = above.rsplit_once("\n\n").filter(|(kept, _)| kept.contains('#')) else { return };
@@ -126,18 +127,18 @@ fn keep_comments(document: &mut DocumentMut, removed: &Table) {
     }
 }
 
-/// The table below `table` that is written next behind `place`.
+/// The table below `table` that is written first after `place`.
 fn first_behind(table: &mut Table, place: Option<isize>) -> Option<&mut Table> {
     let inner = table.iter_mut().filter_map(|(_, item)| item.as_table_mut());
     let all = inner.flat_map(|inner| {
-        // A table that only exists because of the tables below it has no place of its own in the file.
+        // A table that exists only because of the tables below it has no place of its own in the file.
         let is_written = !inner.is_implicit() && inner.position() > place;
         if is_written { Some(inner) } else { first_behind(inner, place) }
     });
     all.min_by_key(|found| found.position())
 }
 
-/// What `word` may stand for, the likeliest first: as its setting reads it, as TOML, as text.
+/// The values that `word` may stand for, the likeliest first: as its setting parses it, as TOML, as text.
 fn values(key: &str, word: &str) -> Result<Vec<Value>, String> {
     if SETTINGS.iter().any(|setting| setting.key == key) {
         let mut settings = Settings::default();
@@ -149,7 +150,7 @@ fn values(key: &str, word: &str) -> Result<Vec<Value>, String> {
     Ok(written.into_iter().chain([Value::from(word)]).collect())
 }
 
-/// A comment behind the old value stays.
+/// A comment after the old value stays.
 fn put(document: &mut DocumentMut, keys: &[Key], mut value: Value) -> Result<(), String> {
     let Some((last, tables)) = keys.split_last() else { return Err("a setting has a name".into()) };
     let mut table: &mut dyn toml_edit::TableLike = document.as_table_mut();
@@ -173,13 +174,13 @@ fn put(document: &mut DocumentMut, keys: &[Key], mut value: Value) -> Result<(),
     Ok(())
 }
 
-/// Checks the text as it is checked at each start.
+/// Runs the checks of a start on the text.
 fn checked(path: &Path, text: &str) -> Result<(), String> {
     let user: UserFile = toml::from_str(text).map_err(|error| with_near(told(&error, text)))?;
     check_user(path, text, &user).map_err(|error| error.to_string())
 }
 
-/// With the known name that an unknown one is near to.
+/// Adds the known name that is nearest to an unknown one.
 fn with_near(message: String) -> String {
     let Some((unknown, known)) =
         message.split_once("unknown field `").and_then(|(_, rest)| rest.split_once('`'))
@@ -193,7 +194,7 @@ fn with_near(message: String) -> String {
     }
 }
 
-/// The file, for changes; empty if it does not exist.
+/// The parsed file; empty if it does not exist.
 fn document(path: &Path) -> Result<DocumentMut, ConfigError> {
     text(path)?.parse().map_err(|error: toml_edit::TomlError| wrong_file(path, error.message()))
 }
@@ -210,8 +211,8 @@ fn wrong_file(path: &Path, message: &str) -> ConfigError {
     ConfigError::Wrong { path: path.to_owned(), message: message.to_owned() }
 }
 
-/// It appears whole. A link stays a link: many keep their configuration elsewhere.
-/// Puts `text` in the place of the file `path` as a whole, with the permissions that it had. A link stays one.
+/// Replaces the file `path` by one with `text`, in one step and with the permissions that it had. If `path` is a link,
+/// it stays a link and its target is replaced: many users keep their configuration elsewhere.
 ///
 /// # Errors
 ///

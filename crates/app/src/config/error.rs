@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 /// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file exists and cannot be read.
+    /// The file exists but cannot be read.
     #[error("cannot read `{}`: {source}", path.display())]
     Unreadable {
         /// The file.
@@ -32,7 +32,7 @@ pub enum ConfigError {
     /// The value of a variable or an option is invalid.
     #[error("{what}: {message}")]
     Value {
-        /// Which one.
+        /// The variable or the option.
         what: String,
         /// What was found and what was expected.
         message: String,

@@ -1,4 +1,4 @@
-//! [`hide_keys`]: removes keys from what other processes can read of this one.
+//! [`hide_keys`]: hides this process's keys from other processes.
 use haft_core::secret::is_secret;
 use std::{
     fs::{File, read_to_string},
@@ -6,9 +6,9 @@ use std::{
     os::unix::fs::FileExt,
 };
 
-/// Linux shows the variables with which a process began to every process of the same person (`/proc/PID/environ`), so
-/// also to the commands that a model runs. Keys are blanked there; who needs them has read them before. Where that
-/// cannot be done, everything goes on as it was.
+/// Linux shows the initial environment of a process to every process of the same user (`/proc/PID/environ`), and so to
+/// the commands that a model runs. This overwrites the keys there; Haft has read them before. If that is not possible,
+/// nothing changes.
 pub fn hide_keys() -> io::Result<()> {
     let (start, end) = block(&read_to_string("/proc/self/stat")?)
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no place of the variables"))?;
@@ -21,15 +21,15 @@ pub fn hide_keys() -> io::Result<()> {
     Ok(())
 }
 
-/// Where the variables lie: fields 50 and 51 of `/proc/PID/stat` (proc_pid_stat(5)). The name in the second one may hold
-/// anything, but ends with the last parenthesis.
+/// The address range of the environment: fields 50 and 51 of `/proc/PID/stat` (proc_pid_stat(5)). The name in the
+/// second field may contain any characters, but ends at the last parenthesis.
 fn block(stat: &str) -> Option<(u64, u64)> {
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(47);
     let (start, end) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
     (0 < start && start < end).then_some((start, end))
 }
 
-/// Place and length of each value.
+/// Position and length of each key's value.
 fn values_of_keys(bytes: &[u8]) -> Vec<(usize, usize)> {
     let (mut place, mut found) = (0, Vec::new());
     for variable in bytes.split(|byte| *byte == 0) {

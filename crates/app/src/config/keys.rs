@@ -1,4 +1,4 @@
-//! [`KeptKeys`]: keys of vendors: those that `haft login` keeps, and which of all applies.
+//! [`KeptKeys`]: the vendors' keys that `haft login` saved. Also decides which key applies.
 use super::{Config, ConfigError, Environment, Places, settings::setting};
 use crate::untrusted_file;
 use haft_providers::{Vendor, vendors};
@@ -10,7 +10,8 @@ use std::{
     path::Path,
 };
 
-/// The keys that `haft login` keeps, by vendor, or by `VENDOR@ACCOUNT`. They cannot be printed by accident.
+/// The keys that `haft login` saved, by vendor, or by `VENDOR@ACCOUNT`. Its `Debug` output has no keys, so they are not
+/// printed by accident.
 #[derive(Clone, Default, PartialEq)]
 pub struct KeptKeys(BTreeMap<String, String>);
 
@@ -28,7 +29,7 @@ impl KeptKeys {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(source) => return Err(ConfigError::Unreadable { path: path.to_owned(), source }),
         };
-        // A parser's error may quote the key in a line.
+        // A parser's error may quote the key, so it is not passed on.
         let wrong = || ConfigError::Wrong {
             path: path.to_owned(),
             message: "not a list of keys; delete the file and run `haft login` again".into(),
@@ -37,7 +38,7 @@ impl KeptKeys {
         toml::from_str(text).map(Self).map_err(|_| wrong())
     }
 
-    /// Keeps `key` for `vendor` as well, in the file `path`.
+    /// Adds `key` for `vendor`, and writes the file `path`.
     pub fn add(
         &mut self,
         vendor: &Vendor,
@@ -49,7 +50,7 @@ impl KeptKeys {
         self.write(path)
     }
 
-    /// Forgets the key of `vendor`; returns whether there was one.
+    /// Removes the key of `vendor`; returns whether there was one.
     pub fn remove(&mut self, vendor: &Vendor, account: Option<&str>, path: &Path) -> io::Result<bool> {
         let was_there = self.0.remove(&name_of(vendor, account)).is_some();
         if was_there {
@@ -58,7 +59,7 @@ impl KeptKeys {
         Ok(was_there)
     }
 
-    /// What keys are kept for: vendors, with the account where it is one of an account.
+    /// The vendors that have a saved key, each with the account if the key belongs to one.
     pub fn vendors(&self) -> impl Iterator<Item = (&'static Vendor, Option<&str>)> {
         self.0.keys().filter_map(|name| {
             let (vendor, account) = name
@@ -76,7 +77,7 @@ impl KeptKeys {
         self.0.get(&name_of(vendor, account)).map(String::as_str)
     }
 
-    /// The file appears whole, and other users cannot read it.
+    /// Writes the file atomically; other users cannot read it.
     fn write(&self, path: &Path) -> io::Result<()> {
         if self.0.is_empty() {
             return std::fs::remove_file(path);
@@ -103,19 +104,19 @@ pub fn holder(vendor: &Vendor) -> &Vendor {
     vendors().iter().find(shares).unwrap_or(vendor)
 }
 
-/// Where a key comes from.
+/// The source of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeySource<'a> {
     /// This environment variable.
     Variable(&'a str),
-    /// The person's configuration.
+    /// The user's configuration.
     File,
     /// `haft login`.
     Login,
 }
 
 impl Config {
-    /// The account in force: only its keys count.
+    /// The account in use: only its keys apply.
     pub fn account(&self) -> Option<&str> {
         self.account.as_deref()
     }
@@ -126,7 +127,7 @@ impl Config {
         Self { account, ..self }
     }
 
-    /// The account that is named, else the one whose folders hold `workspace`.
+    /// The account that is named, otherwise the account whose folders contain `workspace`.
     pub(super) fn account_in(
         &self,
         places: &Places,
@@ -149,7 +150,7 @@ impl Config {
         }
     }
 
-    /// Why `name` names no account: the accounts that exist, and how to make this one.
+    /// The error if no account `name` exists: names the accounts that exist, and how to make this one.
     pub(crate) fn unknown_account(&self, name: &str) -> Option<String> {
         let kept = self.kept.vendors().filter_map(|(_, account)| account);
         let known: BTreeSet<&str> = kept.chain(self.user.accounts.keys().map(String::as_str)).collect();
@@ -161,8 +162,8 @@ impl Config {
         Some(format!("there is no account `{name}`{others}: `haft login PROVIDER --account {name}` makes it"))
     }
 
-    /// The key of `vendor` and where it comes from: its variable, else the configuration, else what `haft login` kept. Where
-    /// an account is in force, no other key than its own.
+    /// The key of `vendor` and its source: its variable, otherwise the configuration, otherwise `haft login`. While an
+    /// account is in use, only its own key applies.
     pub fn key<'a>(
         &'a self,
         environment: &'a Environment,

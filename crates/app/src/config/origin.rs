@@ -1,4 +1,4 @@
-//! [`Origin`]: where a value comes from: for `haft config show`, and for errors.
+//! [`Origin`]: where a value was set, for `haft config show` and for errors.
 use super::{Config, Dollars, Setting, Settings};
 use haft_core::{Mode, Rule, Ruling};
 use haft_engine::Profile;
@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The files as they were read.
+/// The texts of the files as read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Origin {
     pub(super) file: PathBuf,
@@ -16,7 +16,7 @@ pub(super) struct Origin {
 }
 
 impl Config {
-    /// The value of a setting and where it comes from. No value if something else decides.
+    /// The value of a setting and where it was set. There is no value if something other than a setting decides.
     pub fn in_force(&self, setting: &Setting, profile: &Profile) -> (Option<toml::Value>, String) {
         let value = self.all_in_force(profile).value(setting.key);
         let says_so = |layer: &Settings| value.is_some() && layer.value(setting.key) == value;
@@ -31,7 +31,7 @@ impl Config {
         (value, origin)
     }
 
-    /// A rule and where it stands: the file and its line, the profile, or Haft itself.
+    /// A rule and its source: the file and its line, the profile, or Haft itself.
     pub fn told_of(&self, rule: &Rule, profile: &Profile) -> String {
         let (text, ruling) = (rule.text(), rule.ruling());
         let (user, project) = (&self.user.rules, &self.project.rules);
@@ -64,12 +64,12 @@ impl Config {
         format!("the rule `{} = \"{text}\"` ({place})", ruling.name())
     }
 
-    /// The mode that the project's file names, where it would widen the person's.
+    /// The mode in the project's file, if it would be wider than the user's and so is refused.
     pub fn refused_mode(&self) -> Option<Mode> {
         self.project.settings().permission.filter(|theirs| *theirs > self.mode())
     }
 
-    /// The person's file.
+    /// The user's file.
     pub fn user_file(&self) -> &Path {
         &self.origin.file
     }
@@ -95,7 +95,7 @@ impl Config {
         }
     }
 
-    /// The option, the variable, or the file and its line, that the person says `setting` with.
+    /// Where the user sets `setting`: the option, the variable, or the file and its line.
     pub(super) fn who_says(&self, setting: &Setting) -> String {
         let file = self.origin.file.display();
         match line_of_key(&self.origin.text, setting.key) {
@@ -116,7 +116,8 @@ pub(super) fn line_of_key(text: &str, key: &str) -> Option<usize> {
     outside.map(sets).position(|sets| sets).map(|line| line + 1)
 }
 
-/// `line 3: …` where `words` stand on that line, as they are or in TOML's escapes; else the message alone.
+/// `message` prefixed with `line 3: …` if `words` occur on that line, as they are or in TOML's escapes; otherwise the
+/// message alone.
 pub(super) fn at_line_of(words: &str, text: &str, message: &str) -> String {
     match line_of(words, text) {
         Some(line) => format!("line {line}: {message}"),
@@ -124,14 +125,14 @@ pub(super) fn at_line_of(words: &str, text: &str, message: &str) -> String {
     }
 }
 
-/// The line, counted from 1, on which `words` stand, as they are or in TOML's escapes.
+/// The line, counted from 1, that contains `words`, as they are or in TOML's escapes.
 fn line_of(words: &str, text: &str) -> Option<usize> {
     let quoted = toml::Value::from(words).to_string();
     let has = |line: &str| line.contains(&quoted) || line.contains(words);
     text.lines().position(has).map(|line| line + 1)
 }
 
-/// The line in which the text of a file stops being UTF-8.
+/// The line with the first byte that is not valid UTF-8.
 pub(super) fn line_of_bad_byte(bytes: &[u8], valid: usize) -> usize {
     bytes[..valid].iter().filter(|byte| **byte == b'\n').count() + 1
 }

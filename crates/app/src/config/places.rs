@@ -1,4 +1,4 @@
-//! [`Places`]: where Haft keeps its files.
+//! [`Places`]: the files and folders of Haft.
 use super::Environment;
 use crate::{
     Failure,
@@ -9,33 +9,35 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where things lie on this machine.
+/// The files and folders of Haft on this machine.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// Sessions: `HAFT_HOME`, else the data folder of the person. Absolute: the current folder may change.
+    /// The folder of sessions: `HAFT_HOME`, otherwise the data folder of the user. Absolute, because the current folder
+    /// may change.
     pub home: PathBuf,
-    /// The person's own file.
+    /// The user's own configuration file.
     pub user_file: PathBuf,
-    /// The keys that `haft login` keeps.
+    /// The file of keys that `haft login` saves.
     pub keys_file: PathBuf,
-    /// The logins that `haft mcp login` keeps.
+    /// The file of logins that `haft mcp login` saves.
     pub mcp_logins_file: PathBuf,
-    /// Installed plugins, beside `home`: commands see nothing of `home`, and a skill may have scripts.
+    /// The folder of installed plugins. It is beside `home`, not in it: commands cannot see `home`, but skills may have
+    /// scripts.
     pub plugins: PathBuf,
-    /// GGUF files: `HAFT_MODELS`, else in `home`.
+    /// The folder of GGUF files: `HAFT_MODELS`, otherwise a folder in `home`.
     pub models: PathBuf,
-    /// What can be made again.
+    /// The folder for data that can be made again.
     pub cache: PathBuf,
-    /// Where build tools keep what can be made or fetched again.
+    /// The folders in which build tools keep data that can be made or fetched again.
     pub tool_caches: Vec<PathBuf>,
-    /// The person's home folder.
+    /// The user's home folder.
     pub person: Option<PathBuf>,
-    /// The person's folders of other systems, with skills, commands and agents.
+    /// The user's folders of other systems, with skills, commands and agents.
     pub others: Vec<(System, PathBuf)>,
 }
 
 impl Places {
-    /// Finds the folders by the XDG rules. A folder that other users can write to is not accepted.
+    /// Finds the folders by the XDG rules. A folder that other users can write to is refused.
     pub fn of(environment: &Environment) -> Result<Self, Failure> {
         let person = environment.get("HOME").map(PathBuf::from).or_else(std::env::home_dir);
         let under = |variable: &str, otherwise: &str| {
@@ -70,7 +72,7 @@ impl Places {
         })
     }
 
-    /// The file or folder that a person names, perhaps as `~/NAME`.
+    /// The path that the user writes, which may begin with `~/`.
     pub(crate) fn named(&self, name: &str) -> PathBuf {
         match (name.strip_prefix("~/"), &self.person) {
             (Some(inside), Some(person)) => person.join(inside),
@@ -78,13 +80,13 @@ impl Places {
         }
     }
 
-    /// Where the plugins of this home lie.
+    /// The folder of the plugins for this home.
     fn beside(home: &Path) -> PathBuf {
         let name = home.file_name().unwrap_or_else(|| OsStr::new("haft"));
         home.with_file_name([name, OsStr::new("-plugins")].into_iter().collect::<OsString>())
     }
 
-    /// The person's folder of a system.
+    /// The user's folder of a system.
     pub(crate) fn folder_of(&self, system: System) -> Option<PathBuf> {
         match system {
             System::Haft => self.user_file.parent().map(PathBuf::from),
@@ -93,13 +95,13 @@ impl Places {
     }
 }
 
-/// Relative to the current folder; as it is where that is gone.
+/// The absolute path; the path unchanged if the current folder does not exist any more.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Caches of build tools: the variable that names a folder, if there is one, the folder without it, below the person's home, and what
-/// of it is a cache.
+/// Caches of build tools: the variable that names a folder, if there is one; the default folder below the user's home;
+/// and the subfolders that are caches.
 const TOOL_CACHES: &[(&str, &str, &[&str])] = &[
     ("XDG_CACHE_HOME", ".cache", &[""]),
     ("BUN_INSTALL", ".bun", &["install/cache"]),
@@ -131,7 +133,7 @@ fn tool_caches(environment: &Environment, person: Option<&Path>) -> Vec<PathBuf>
     caches.flatten().collect()
 }
 
-/// Where the systems keep the person's files; a variable counts if it names an absolute path.
+/// The folders in which other systems keep the user's files. A variable applies if it names an absolute path.
 fn others(environment: &Environment, person: Option<&PathBuf>) -> Vec<(System, PathBuf)> {
     let absolute =
         |variable: &str| environment.get(variable).map(PathBuf::from).filter(|path| path.is_absolute());

@@ -1,9 +1,9 @@
-//! [`NAMES`]: where a person's keys and the profiles of their browsers lie.
+//! [`NAMES`]: the files with a user's keys, and the profiles of the user's browsers.
 
-/// Files and folders below the home folder, as the documentation of the programs names them (2026-11). Files that builds
-/// need for more than keys are not among them (`.m2/settings.xml`, `NuGet.Config`).
+/// Files and folders below the home folder, as the documentation of the programs names them (2026-11). Files that
+/// builds need for more than keys are left out (`.m2/settings.xml`, `NuGet.Config`).
 pub(super) const NAMES: &[&str] = &[
-    // Keys of logins and signatures.
+    // Keys for logins and signatures.
     ".ssh",
     ".gnupg",
     ".netrc",

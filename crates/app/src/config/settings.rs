@@ -1,5 +1,5 @@
-//! The one table of settings: a row makes the option and its help, the variable, the key in the files, the line of `haft
-//! config show` and the one in the documentation.
+//! The table of settings. A row makes the option and its help, the variable, the key in the files, the line of `haft
+//! config show` and the line in the documentation.
 #[cfg(test)]
 use super::lsp::LspServerFile;
 use super::{
@@ -124,7 +124,7 @@ settings! {
     }
 }
 
-/// The row of this key.
+/// The row with this key.
 pub(super) fn setting(key: &str) -> &'static Setting {
     SETTINGS.iter().find(|setting| setting.key == key).expect("every key has a row")
 }

@@ -1,10 +1,10 @@
-//! [`wrong_value`]: values of the user's file that have the right type, and that nothing can use.
+//! [`wrong_value`]: finds values in the user's file that have the right type but cannot be used.
 use super::{FEWEST_PROCESSES, UserFile, files::CommandsFile, origin::at_line_of};
 use haft_core::schema::nearest;
 use haft_providers::vendors;
 use haft_tools::search_engines;
 
-/// Says of the first such value what it is, what was expected, and the line if it is known.
+/// Describes the first such value: the value, what was expected, and the line if it is known.
 pub(super) fn wrong_value(user: &UserFile, text: &str) -> Option<String> {
     wrong_command_limit(&user.commands, text)
         .or_else(|| wrong_address(user, text))
@@ -13,7 +13,7 @@ pub(super) fn wrong_value(user: &UserFile, text: &str) -> Option<String> {
         .or_else(|| wrong_timeout(user, text))
 }
 
-/// A text stands there in quotes: without them, it may be a part of anything.
+/// Searches for the text with its quotes: without them, it could match a part of something else.
 fn at_line_of_text(value: &str, text: &str, message: &str) -> String {
     at_line_of(&format!("\"{value}\""), text, message)
 }
@@ -49,7 +49,7 @@ fn wrong_address(user: &UserFile, text: &str) -> Option<String> {
     })
 }
 
-/// A variable of the environment may stand for it.
+/// Whether it is an address, or begins with an environment variable, which may contain one.
 fn is_address(text: &str) -> bool {
     ["http://", "https://", "${"].iter().any(|begins| text.starts_with(begins))
 }
@@ -72,7 +72,7 @@ fn wrong_vendor(user: &UserFile, text: &str) -> Option<String> {
     Some(at_line_of(&format!("[vendors.{name}"), text, &message))
 }
 
-/// The names of all providers: vendors, and those that are not reached over a network.
+/// The names of all providers: vendors, and providers without a network connection.
 pub(crate) fn provider_names() -> Vec<&'static str> {
     vendors().iter().map(|vendor| vendor.name).chain(["exec", "local", "script"]).collect()
 }
@@ -85,7 +85,7 @@ fn wrong_timeout(user: &UserFile, text: &str) -> Option<String> {
     Some(at_line_of(&format!("{key} = 0"), text, &message))
 }
 
-/// Says that there is no such name, and which one may be meant; `None` if it is known.
+/// Says that `name` is unknown, and which known name is near; `None` if it is known.
 fn unknown(what: &str, name: &str, known: &[&str]) -> Option<String> {
     let hint = match nearest(name, known) {
         Some(near) => format!("did you mean `{near}`?"),

@@ -1,10 +1,10 @@
-//! Settings that are one word of a closed set ([`Word`]).
+//! [`Word`]: a setting whose value is one word of a closed set.
 use super::setting::{Choice, Value};
 use serde::{Deserialize, Serialize};
 
-/// A setting that is one word of a closed set.
+/// A setting whose value is one word of a closed set.
 pub(crate) trait Word: Copy + Send + Sync + Serialize + 'static {
-    /// Every value, and what it does.
+    /// Every value, with its meaning.
     const ALL: &'static [(Self, Choice)];
 }
 

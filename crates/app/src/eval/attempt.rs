@@ -1,4 +1,4 @@
-//! [`Runner`]: lets a model work on a task in a session of its own, then runs the check of the task.
+//! [`Runner`]: lets a model work on a task in a session of its own, then runs the task's check.
 use super::{
     folder::TaskFolder,
     record::{Book, Conditions, RunKey, RunRecord, RunVerdict},
@@ -24,7 +24,7 @@ use std::{
     time::Instant,
 };
 
-/// What all runs of an evaluation share.
+/// The data that all runs of an evaluation share.
 pub(super) struct Runner<'a> {
     pub(super) app: App,
     pub(super) conditions: &'a Conditions,
@@ -33,18 +33,18 @@ pub(super) struct Runner<'a> {
     pub(super) shares: &'a Mutex<Shares>,
 }
 
-/// What a check showed.
+/// The result of a check.
 pub(super) enum Checked {
     /// The task is solved.
     Green,
     /// The check failed, for this reason.
     Red(String),
-    /// The check could not run, and why.
+    /// The check could not run, for this reason.
     NotRun(String),
 }
 
 impl Conditions {
-    /// A session for one run with `model`, which may spend `usd`.
+    /// The request for the session of one run with `model`, with a cost limit of `usd`.
     pub(super) fn session(&self, model: &str, usd: Option<f64>) -> SessionSpec {
         let settings = Settings {
             model: Some(model.to_owned()),
@@ -62,7 +62,7 @@ impl Conditions {
 }
 
 impl Runner<'_> {
-    /// Makes the run `key`; `None` if the budget is spent.
+    /// Runs `key`; `None` if the budget is spent.
     pub(super) async fn run(&self, key: RunKey) -> Result<Option<RunRecord>, Failure> {
         let Some(share) = self.shares.lock().take() else { return Ok(None) };
         let run = self.run_for(key, share).await;
@@ -132,7 +132,7 @@ impl Runner<'_> {
     }
 }
 
-/// Whether the check of `task` succeeds before any work was done; then it says nothing about a model.
+/// Whether the check of `task` already succeeds without any work. Such a check says nothing about a model.
 pub(super) async fn is_green_without_work(
     app: &App,
     conditions: &Conditions,
@@ -151,13 +151,14 @@ pub(super) async fn is_green_without_work(
     Ok(matches!(checked?, Checked::Green))
 }
 
-/// A large repository takes its time, and other runs may wait for this thread.
+/// Makes the folder of a task. A large repository takes time, and other runs may need this thread.
 async fn make_folder(home: Home, place: PathBuf, begins: Beginning) -> Result<TaskFolder, Failure> {
     let made = tokio::task::spawn_blocking(move || TaskFolder::make(&home, &place, &begins)).await;
     made.map_err(std::io::Error::from)?
 }
 
-/// What the session spoke of, as it is named in the copy; `None` if the task does not come from a session.
+/// The mapping from paths of the recorded session to those in the copy; `None` if the task does not come from a
+/// session.
 fn moved(task: &Task, folder: &TaskFolder) -> Option<Moved> {
     match &task.begins {
         Beginning::Commit { folder: from, session: Some(_), .. } => Some(Moved::new(from, &folder.work)),
@@ -165,13 +166,14 @@ fn moved(task: &Task, folder: &TaskFolder) -> Option<Moved> {
     }
 }
 
-/// What a run shows whose check says nothing about the model.
+/// The verdict and the reason of a run that ended before its check could say anything about the model; otherwise
+/// `None`.
 fn ended_early(report: &TurnReport, session: &Session, share: Share) -> Option<(RunVerdict, Option<String>)> {
     let reached = session.entries().iter().rev().find_map(|entry| match entry.fact {
         Fact::BudgetReached { what: Resource::Usd, limit, .. } => Some(limit),
         _ => None,
     });
-    // A person's own limit for each turn may be lower: that is one of the conditions.
+    // The user's own limit for each turn may be lower; that is one of the conditions of the evaluation.
     if reached.zip(share.0).is_some_and(|(limit, share)| limit >= share) {
         return Some((RunVerdict::OverBudget, Some("the budget of the evaluation is used up".into())));
     }
@@ -183,7 +185,7 @@ fn ended_early(report: &TurnReport, session: &Session, share: Share) -> Option<(
     })
 }
 
-/// Runs the check of `task`, with the rights of the session's own commands and at most `seconds`.
+/// Runs the check of `task`, with the rights of the session's own commands, for at most `seconds`.
 async fn check(
     session: &Session,
     folder: &TaskFolder,
@@ -205,7 +207,7 @@ async fn check(
     })
 }
 
-/// Why a task is not solved: also how the turn ended, if not by itself.
+/// Adds to the reason why a task is not solved how the turn ended, if it did not end by itself.
 fn because(report: &TurnReport, why: String) -> String {
     match &report.error {
         Some(error) => format!("{why}; the turn: {error}"),

@@ -15,16 +15,16 @@ use std::{
     process::Command,
 };
 
-/// Where the check of a task lies while it runs.
+/// The name of the check's file while it runs.
 const CHECK: &str = ".haft-check";
 
-/// The time of the commit that holds the files of a task, so that it is the same commit each time.
+/// The time of the commit with the files of a task. It is fixed, so that the commit is the same each time.
 const COMMITTED_AT: &str = "2026-01-01T00:00:00Z";
 
-/// A folder that is gone when this is dropped.
+/// The folder of a task, removed when this is dropped.
 pub(super) struct TaskFolder {
     place: PathBuf,
-    /// Where the task is worked on.
+    /// The folder to work in.
     pub(super) work: PathBuf,
 }
 
@@ -55,7 +55,8 @@ impl TaskFolder {
         Ok(folder)
     }
 
-    /// Puts the program `script` into the folder, in place of whatever has its name, and returns the command that runs it.
+    /// Copies the program `script` into the folder, replacing anything of its name, and returns the command that runs
+    /// it.
     pub(super) fn with_check(&self, script: &Path) -> io::Result<String> {
         let place = self.work.join(CHECK);
         match place.symlink_metadata() {
@@ -63,7 +64,7 @@ impl TaskFolder {
             Ok(_) => fs::remove_file(&place)?,
             Err(_) => {}
         }
-        // A link that came in its place meanwhile is not followed.
+        // A link that was put in its place meanwhile is not followed.
         let mut file = File::options().write(true).create_new(true).mode(0o755).open(&place)?;
         file.write_all(&fs::read(script)?)?;
         Ok(format!("./{CHECK}"))
@@ -76,7 +77,7 @@ impl Drop for TaskFolder {
     }
 }
 
-/// Removes a folder of a run, also one of a process that was killed. A tool may have left folders that are write-protected.
+/// Removes the folder of a run, even if its process was killed. A tool may have left write-protected folders.
 pub(super) fn remove(place: &Path) {
     if fs::remove_dir_all(place).is_err() {
         for path in files_in(place).unwrap_or_default().iter().filter(|path| is_folder(path)) {
@@ -90,7 +91,7 @@ fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
-/// Takes `commit` and its past alone: what came later may hold the solution.
+/// Checks out `commit` with its history only: later commits may contain the solution.
 fn check_out(folder: &Path, commit: &str, to: &Path) -> Result<(), Failure> {
     let top = said(folder, ["rev-parse", "--show-toplevel"])
         .ok_or_else(|| Failure::failed(format!("`{}` is in no Git repository", folder.display())))?;

@@ -1,10 +1,10 @@
-//! [`Interval`]: how much a count of solved tasks says about a model.
+//! [`Interval`]: how precisely a count of solved tasks measures a model.
 use serde::{Deserialize, Serialize};
 
-/// The 97.5 % quantile of the normal distribution: 95 % lie between this and its negative.
+/// The 97.5 % quantile of the normal distribution: 95 % of values are between its negative and this.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// A 95 % interval for the share of tasks that a model solves, from 0 to 1.
+/// A 95 % confidence interval for the share of tasks that a model solves, from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Lower end.
@@ -14,9 +14,9 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The interval for `solved` successes in `of` independent tries, by Wilson's score (1927): it stays between 0 and
-    /// 1, and holds for few tries and for shares near 0 and 1, where the usual approximation does not. Without a try it
-    /// is 0 to 1.
+    /// The interval for `solved` successes in `of` independent attempts, by Wilson's score (1927). It stays between 0
+    /// and 1, and is valid for few attempts and for shares near 0 and 1, where the usual approximation is not. Without
+    /// an attempt, it is 0 to 1.
     #[must_use]
     pub fn of(solved: usize, of: usize) -> Self {
         if of == 0 {
@@ -29,20 +29,20 @@ impl Interval {
         Self { low: ((center - spread) / scale).max(0.0), high: ((center + spread) / scale).min(1.0) }
     }
 
-    /// Whether both can be intervals of the same share.
+    /// Whether the intervals may belong to the same share.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         self.low <= other.high && other.low <= self.high
     }
 
-    /// Whether all of it is below `other`.
+    /// Whether the whole interval is below `other`.
     #[must_use]
     pub fn is_below(&self, other: &Self) -> bool {
         self.high < other.low
     }
 }
 
-/// The middle value, or the mean of the two in the middle; `None` without values.
+/// The median: the middle value, or the mean of the two middle values; `None` without values.
 pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn intervals_are_those_of_the_literature() {
-        // Newcombe 1998 (Statistics in Medicine 17, 857-872), table I, method 3, and the ends.
+        // Newcombe 1998 (Statistics in Medicine 17, 857-872), table I, method 3, and extreme cases.
         let table = [
             ((81, 263), (0.2553, 0.3662)),
             ((15, 148), (0.0624, 0.1605)),
@@ -109,7 +109,7 @@ mod tests {
                 apart += usize::from(found[worse].is_below(&found[better]));
             }
         }
-        // 95 % of 600, less three standard deviations; and not all pairs are left undecided.
+        // 95 % of 600, minus three standard deviations. Also, some pairs must be decided.
         assert!(held >= 554 && apart > 200, "{held} of 600 hold it, {apart} of 600 pairs are apart");
     }
 }

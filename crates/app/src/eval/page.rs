@@ -1,5 +1,5 @@
-//! [`html`]: the report of an evaluation as one HTML file. It has no script, and a policy in its head forbids whatever would be
-//! loaded from elsewhere.
+//! [`html`]: the report of an evaluation as one HTML file. It has no script, and a policy in its head forbids loading
+//! anything from elsewhere.
 use super::{
     record::{RunRecord, RunVerdict},
     report::{EvalReport, EvalRow},
@@ -19,7 +19,7 @@ svg { display: block; } svg .all { fill: #8882; } svg .in { fill: #48c8; } svg .
 @media (prefers-color-scheme: dark) { .solved { color: #4cc27a; } .unsolved { color: #ff7b6b; } }
 ";
 
-/// The report as an HTML page of its own, which fetches nothing.
+/// The report as a self-contained HTML page.
 #[must_use]
 pub fn html(report: &EvalReport) -> String {
     let EvalReport { id, at, tasks, rows, .. } = report;
@@ -66,7 +66,7 @@ fn models(rows: &[EvalRow]) -> String {
     table + "</table>\n"
 }
 
-/// The interval on a line from 0 to 100 %, and the share in it.
+/// The interval as a bar from 0 to 100 %, with a mark for the share.
 fn bar(row: &EvalRow) -> String {
     let (low, high) = (row.interval.low * 200.0, row.interval.high * 200.0);
     let share = row.solved as f64 / row.of.max(1) as f64 * 200.0;
@@ -108,7 +108,7 @@ fn verdict(run: &RunRecord) -> (&'static str, &'static str) {
     }
 }
 
-/// `text` without a character that HTML reads as markup.
+/// `text` with the characters escaped that HTML reads as markup.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in safe::name(text).chars() {

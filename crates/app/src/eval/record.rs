@@ -1,5 +1,5 @@
-//! [`Book`]: the file of an evaluation, to which a line is added for each run that begins or ends. A line is there
-//! whole or not at all, so an evaluation whose process was killed continues with what it has not run.
+//! [`Book`]: the file of an evaluation. A line is added for each run that begins or ends. Incomplete lines are ignored,
+//! so an evaluation whose process was killed continues with the runs that are left.
 use super::Source;
 use crate::Failure;
 use haft_core::{Mode, SessionId};
@@ -15,24 +15,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// All that decides what an evaluation runs. Two evaluations of the same plan can be compared.
+/// Everything that decides what an evaluation runs. Evaluations with the same plan can be compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EvalPlan {
-    /// The folder that it was asked for in.
+    /// The folder in which it was asked for.
     pub workspace: PathBuf,
     /// Where its tasks come from.
     pub source: Source,
-    /// What makes the tasks, in order.
+    /// The tasks in order, each with a hash.
     pub tasks: Vec<TaskMark>,
     /// The models, as `PROVIDER/MODEL`.
     pub models: Vec<String>,
     /// How often each model tries each task.
     pub repeat: usize,
-    /// What holds for each run.
+    /// Conditions of each run.
     pub conditions: Conditions,
 }
 
-/// A task by its name and a hash of all that makes it.
+/// A task: its name, and a hash of its parts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TaskMark {
     /// The name of its folder, or the ID of its session.
@@ -41,16 +41,16 @@ pub struct TaskMark {
     pub digest: String,
 }
 
-/// What holds for each run. What is left out is decided as for any session.
+/// Conditions of each run. Values that are left out are decided as for any session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Conditions {
     /// Profile to use.
     pub profile: Option<String>,
-    /// Account whose keys are used; that of the directory in which the evaluation begins if left out.
+    /// Account whose keys are used; by default that of the directory in which the evaluation begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
-    /// What happens with effects that no rule denies; [`Mode::AcceptEdits`] if left out.
+    /// How effects that no rule matches are judged; [`Mode::AcceptEdits`] if left out.
     pub permission: Option<Mode>,
     /// Maximum model calls of a run.
     pub max_rounds: Option<u32>,
@@ -67,34 +67,34 @@ pub struct RunKey {
     pub task: String,
     /// The model, as `PROVIDER/MODEL`.
     pub model: String,
-    /// Which try it is, counted from 1.
+    /// Number of the attempt, counted from 1.
     pub trial: usize,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// Which one it is.
+    /// Identifies the run.
     #[serde(flatten)]
     pub key: RunKey,
-    /// What the check said.
+    /// The result of the check.
     pub verdict: RunVerdict,
-    /// Why the task is not solved, as people read it.
+    /// Why the task is not solved, as text for users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// The session that worked on it.
     pub session: SessionId,
-    /// From the prompt to the end of the turn.
+    /// Duration from the prompt to the end of the turn.
     pub seconds: f64,
-    /// Replies of the model.
+    /// Number of replies of the model.
     pub rounds: u32,
     /// Tokens of all requests.
     pub tokens: u64,
-    /// US dollars; `None` if a price is unknown.
+    /// Cost in US dollars; `None` if a price is unknown.
     pub cost_usd: Option<f64>,
 }
 
-/// What a run shows.
+/// The verdict on a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunVerdict {
@@ -102,14 +102,14 @@ pub enum RunVerdict {
     Solved,
     /// The check failed.
     Unsolved,
-    /// The model could not be asked, or the check could not run: it says nothing about the model.
+    /// The model could not be asked, or the check could not run. This says nothing about the model.
     Failed,
-    /// The budget of the evaluation ended it.
+    /// The run ended because the budget of the evaluation was spent.
     OverBudget,
 }
 
 impl RunVerdict {
-    /// Whether the run counts, so that it is not made again.
+    /// Whether the run is valid, so that it need not be repeated.
     #[must_use]
     pub fn counts(self) -> bool {
         matches!(self, Self::Solved | Self::Unsolved)
@@ -120,30 +120,30 @@ impl RunVerdict {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Line {
-    /// The first one. `at`: in milliseconds since 1970-01-01 UTC.
+    /// The first line. `at`: milliseconds since 1970-01-01 UTC.
     Begun { id: String, at: i64, plan: Box<EvalPlan> },
     /// A run began, in this session.
     Started { run: RunKey, session: SessionId },
     /// A run ended.
     Ended { run: RunRecord },
-    /// The evaluation is over: all was run, or the budget is spent.
+    /// The evaluation is over: everything was run, or the budget is spent.
     Closed,
 }
 
-/// An evaluation as its file has it.
+/// An evaluation as read from its file.
 #[derive(Clone, Debug)]
 pub struct PastEval {
     /// ID of the evaluation.
     pub id: String,
     /// When it began, in milliseconds since 1970-01-01 UTC.
     pub at: i64,
-    /// What it runs.
+    /// The plan of the evaluation.
     pub plan: EvalPlan,
     /// Runs that ended, in order. A run that was repeated is listed twice.
     pub runs: Vec<RunRecord>,
     /// Sessions of runs that began and did not end.
     pub cut_off: Vec<(RunKey, SessionId)>,
-    /// Whether it was run to its end.
+    /// Whether the evaluation is over.
     pub is_closed: bool,
 }
 
@@ -153,7 +153,7 @@ impl PastEval {
             Failure::failed(format!("cannot read the evaluation in `{}`: {why}", file.display()))
         };
         let text = fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
-        // The text after the last line end is a line that was cut off.
+        // Text after the last newline is an incomplete line, and is ignored.
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let mut lines = whole.lines().zip(1..).map(|(line, number)| {
             serde_json::from_str(line).map_err(|error| failed(format!("line {number}: {error}")))
@@ -183,12 +183,13 @@ impl PastEval {
         }
     }
 
-    /// The runs that count, one for each key.
+    /// The valid runs, one for each key.
     pub(super) fn counted(&self) -> impl Iterator<Item = &RunRecord> {
         self.runs.iter().filter(|run| run.verdict.counts())
     }
 
-    /// The runs of the plan that do not count yet. Models take turns, so that a budget is spent on all of them.
+    /// The runs of the plan without a valid result. The models alternate, so that a limited budget is spent on all of
+    /// them.
     pub(super) fn open_runs(&self) -> Vec<RunKey> {
         let done: BTreeSet<&RunKey> = self.counted().map(|run| &run.key).collect();
         self.plan.runs().into_iter().filter(|key| !done.contains(key)).collect()
@@ -196,7 +197,7 @@ impl PastEval {
 }
 
 impl EvalPlan {
-    /// Each model's tries at each task.
+    /// Every combination of task, model and attempt.
     pub(super) fn runs(&self) -> Vec<RunKey> {
         let tries = (1..=self.repeat).flat_map(|trial| self.tasks.iter().map(move |task| (trial, task)));
         let key = |trial, task: &TaskMark, model: &String| RunKey {
@@ -208,7 +209,7 @@ impl EvalPlan {
     }
 }
 
-/// The evaluation of this process: others cannot continue with it meanwhile.
+/// The evaluation that this process runs, locked against other processes.
 #[derive(Debug)]
 pub(super) struct Book {
     folder: PathBuf,
@@ -238,7 +239,7 @@ impl Book {
         Ok(book)
     }
 
-    /// Takes up the evaluation `id`. What a killed process has half written is cut off.
+    /// Opens the evaluation `id` to continue it. An incomplete last line is removed.
     pub(super) fn resume(home: &Home, id: &str) -> Result<Self, Failure> {
         let folder = folder_of(home).join(id);
         let path = file_in(&folder);
@@ -259,12 +260,13 @@ impl Book {
         Ok(Self { folder, file, past })
     }
 
-    /// Where the copies of its runs lie.
+    /// The folder with the copies of its runs.
     pub(super) fn work(&self) -> PathBuf {
         self.folder.join(WORK)
     }
 
-    /// A run begins. It is on disk before the model is asked, so that its cost is known whatever happens.
+    /// Records the begin of a run. The line is on disk before the model is asked, so that the cost is known even after
+    /// a crash.
     pub(super) fn start(&mut self, run: RunKey, session: SessionId) -> Result<(), Failure> {
         self.add(Line::Started { run, session })
     }
@@ -274,7 +276,7 @@ impl Book {
         self.add(Line::Ended { run })
     }
 
-    /// The evaluation is over.
+    /// Records that the evaluation is over.
     pub(super) fn close(&mut self) -> Result<(), Failure> {
         super::folder::remove(&self.work());
         self.add(Line::Closed)
@@ -283,7 +285,7 @@ impl Book {
     fn add(&mut self, line: Line) -> Result<(), Failure> {
         let mut text = serde_json::to_string(&line).map_err(io::Error::from)?;
         text.push('\n');
-        // One write, to a file that is only appended to, so that lines do not mix.
+        // A single write to a file that is opened for appending, so that lines do not mix.
         self.file.write_all(text.as_bytes())?;
         self.file.sync_data()?;
         self.past.apply(line);
@@ -309,7 +311,7 @@ pub(super) fn list(home: &Home) -> Vec<PastEval> {
     names.iter().filter_map(|name| PastEval::read(&file_in(&folder_of(home).join(name))).ok()).collect()
 }
 
-/// The evaluation whose name begins with `id`; the newest one if left out.
+/// The evaluation whose ID begins with `id`; without `id`, the newest one.
 pub(super) fn find(home: &Home, id: Option<&str>) -> Result<PastEval, Failure> {
     let names = names(home);
     let wanted = id.unwrap_or_default();
@@ -330,7 +332,7 @@ pub(super) fn find(home: &Home, id: Option<&str>) -> Result<PastEval, Failure> {
     }
 }
 
-/// In alphabetical order, which is that of their making.
+/// The IDs in alphabetical order, which is the order of creation.
 fn names(home: &Home) -> Vec<String> {
     let folders = match fs::read_dir(folder_of(home)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Vec::new(),

@@ -1,4 +1,5 @@
-//! [`task_of`]: a session as a task: its first prompt, the commit that it began at, and the run of tests that showed its work.
+//! [`task_of`]: makes a task of a session: its first prompt, the commit that it began at, and the test run that checked
+//! its work.
 use super::tasks::{Beginning, Check, ContentDigest, Task, commit_of};
 use crate::{App, session::NO_MODEL};
 use haft_core::{Entry, Fact, Part, SessionId, SessionOpened, active_path};
@@ -8,16 +9,16 @@ use haft_providers::direct;
 use serde_json::{Value, json};
 use std::{path::Path, sync::Arc};
 
-/// A session that is no task.
+/// A session that cannot serve as a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
     /// ID of the session.
     pub session: SessionId,
-    /// Why, as a sentence without its beginning and its end.
+    /// The reason, as the middle part of a sentence.
     pub why: String,
 }
 
-/// The sessions that a person began in `workspace` with a prompt, the newest first.
+/// The sessions that the user began in `workspace` with a prompt, the newest first.
 pub(super) fn sessions_in(app: &App, workspace: &Path) -> Vec<SessionId> {
     let is_wanted = |session: &Summary| {
         session.workspace == workspace
@@ -28,8 +29,8 @@ pub(super) fn sessions_in(app: &App, workspace: &Path) -> Vec<SessionId> {
     app.home().page(None, usize::MAX, is_wanted, |_| {}).into_iter().map(|session| session.id).collect()
 }
 
-/// The session `id` as a task that begins in the repository of `workspace`. `check`: the command that says whether it is
-/// solved; the session's last run of tests if left out.
+/// The session `id` as a task that begins in the repository of `workspace`. `check`: the command that decides whether
+/// it is solved; by default the session's last test run.
 pub(super) fn task_of(
     app: &App,
     workspace: &Path,
@@ -70,7 +71,7 @@ fn first_prompt(path: &[Arc<Entry>]) -> Option<Vec<Part>> {
     })
 }
 
-/// The call that ran the last tests, if they succeeded.
+/// The call of the last test run, if it succeeded.
 fn last_tests(path: &[Arc<Entry>]) -> Result<(String, Value), &'static str> {
     let runs = test_runs(path);
     let last = runs.last().ok_or("no run of tests is recorded; `--check COMMAND` says what checks it")?;

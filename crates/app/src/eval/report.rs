@@ -1,4 +1,4 @@
-//! [`EvalReport`]: how many tasks each model solved, how much that says, and what it cost.
+//! [`EvalReport`]: how many tasks each model solved, how significant that is, and what it cost.
 use super::{
     interval::{Interval, median},
     record::{PastEval, RunKey, RunRecord, RunVerdict},
@@ -7,58 +7,58 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// An evaluation, summed up.
+/// The summary of an evaluation.
 #[derive(Clone, Debug)]
 pub struct EvalReport {
-    /// The name of the evaluation.
+    /// The ID of the evaluation.
     pub id: String,
     /// When it began, in milliseconds since 1970-01-01 UTC.
     pub at: i64,
     /// The names of its tasks.
     pub tasks: Vec<String>,
-    /// A row for each model, the one that solved most first.
+    /// A row for each model, the best one first.
     pub rows: Vec<EvalRow>,
-    /// The last try of each run, in the order of the plan.
+    /// The last attempt of each run, in the order of the plan.
     pub runs: Vec<RunRecord>,
-    /// Runs that were not made, or say nothing about their model.
+    /// Runs that are missing, or that say nothing about their model.
     pub not_run: Vec<NotRun>,
-    /// Whether the budget ended it.
+    /// Whether the evaluation ended because its budget was spent.
     pub is_over_budget: bool,
 }
 
-/// What one model did.
+/// The results of one model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EvalRow {
     /// The model, as `PROVIDER/MODEL`.
     pub model: String,
-    /// Runs whose check succeeded.
+    /// Number of runs whose check succeeded.
     pub solved: usize,
-    /// Runs that count.
+    /// Number of valid runs.
     pub of: usize,
-    /// The 95 % interval of the share that it solves, from 0 to 1.
+    /// The 95 % confidence interval of the share of tasks that it solves, from 0 to 1.
     #[serde(flatten)]
     pub interval: Interval,
     /// Cost of all runs in US dollars; `None` if a price is unknown.
     pub cost_usd: Option<f64>,
-    /// Median time of a run, from the prompt to the end of the turn; `None` without runs.
+    /// Median duration of a run, from the prompt to the end of the turn; `None` without runs.
     pub seconds: Option<f64>,
-    /// Median of the model's replies in a run.
+    /// Median number of replies in a run.
     pub rounds: Option<f64>,
     /// Tokens of all runs.
     pub tokens: u64,
-    /// Runs that do not count.
+    /// Number of runs that are missing or not valid.
     pub not_run: usize,
     /// Models that the results cannot distinguish from this one.
     pub not_distinguishable_from: Vec<String>,
 }
 
-/// A run that says nothing about its model.
+/// A run without a valid result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NotRun {
-    /// Which one it is.
+    /// Identifies the run.
     #[serde(flatten)]
     pub key: RunKey,
-    /// Why, as people read it.
+    /// The reason, as text for users.
     pub why: String,
 }
 
@@ -70,7 +70,7 @@ impl EvalReport {
         let plan = past.plan.runs();
         let runs: Vec<RunRecord> =
             plan.iter().filter_map(|key| last.get(key)).map(|run| (*run).clone()).collect();
-        // An evaluation that is closed before all of its runs have begun was ended by its budget.
+        // If an evaluation is closed before all of its runs have begun, its budget was spent.
         let is_over_budget = past.is_closed
             && (runs.len() < plan.len() || runs.iter().any(|run| run.verdict == RunVerdict::OverBudget));
         let unbegun = match is_over_budget {
@@ -95,8 +95,8 @@ impl EvalReport {
         }
     }
 
-    /// A sentence, without its full stop, for each model: which others the results cannot distinguish from it. A pair
-    /// is named once.
+    /// Says for each model which others the results cannot distinguish from it: a sentence without its full stop. A
+    /// pair is named once.
     #[must_use]
     pub fn undecided(&self) -> Vec<String> {
         let sentence = |(place, row): (usize, &EvalRow)| {
@@ -154,7 +154,7 @@ impl EvalRow {
             solved,
             of: counted.len(),
             interval: Interval::of(solved, counted.len()),
-            // A sum of floats has digits that mean nothing.
+            // Rounded: a sum of floats has meaningless digits.
             cost_usd: cost.map(|usd| (usd * 1e6).round() / 1e6),
             seconds: median(counted.iter().map(|run| run.seconds).collect()),
             rounds: median(counted.iter().map(|run| f64::from(run.rounds)).collect()),
@@ -170,14 +170,14 @@ impl EvalRow {
         format!("{} of {} ({})", self.solved, self.of, self.percent())
     }
 
-    /// Its interval: `5–36 %`
+    /// The interval: `5–36 %`
     #[must_use]
     pub fn percent(&self) -> String {
         let Interval { low, high } = self.interval;
         format!("{:.0}–{:.0} %", low * 100.0, high * 100.0)
     }
 
-    /// The row of the model in the newest of the `earlier` evaluations that has it, with the ID of that one.
+    /// The row of the model in the newest of the `earlier` evaluations that include it, with the ID of that evaluation.
     pub(super) fn before<'a>(&self, earlier: &'a [EvalReport]) -> Option<(&'a str, &'a Self)> {
         let mut rows = earlier.iter().filter_map(|report| {
             let row = report.rows.iter().find(|row| row.model == self.model && row.of > 0)?;
@@ -186,7 +186,8 @@ impl EvalRow {
         rows.next()
     }
 
-    /// A sentence, without its full stop, that says that the model is worse than in that evaluation.
+    /// A sentence, without its full stop, which says that the model is worse than in that evaluation; `None` if it is
+    /// not.
     pub(super) fn regression(&self, earlier: &[EvalReport]) -> Option<String> {
         let (id, before) = self.before(earlier)?;
         self.interval.is_below(&before.interval).then(|| {

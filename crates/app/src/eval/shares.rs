@@ -1,21 +1,21 @@
-//! [`Shares`]: one budget for all runs of an evaluation, of which each run that begins is promised a share.
+//! [`Shares`]: divides the budget of an evaluation between its runs. Each run gets a share when it begins.
 
-/// A smaller share asks no model, in US dollars.
+/// Smallest share with which a model is asked, in US dollars.
 const LEAST: f64 = 1e-6;
 
-/// What is left of a budget.
+/// The remaining budget.
 #[derive(Debug)]
 pub(super) struct Shares {
-    /// US dollars; `None` for no limit.
+    /// The rest in US dollars; `None` for no limit.
     left: Option<f64>,
-    /// How many runs may be under way.
+    /// Maximum number of runs at the same time.
     jobs: usize,
     running: usize,
-    /// Whether a run has met the limit: no other one begins.
+    /// Whether a run has reached its limit, so that no further run begins.
     is_spent: bool,
 }
 
-/// What a run may spend, in US dollars; `None` for no limit.
+/// Cost limit of a run, in US dollars; `None` for no limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Share(pub(super) Option<f64>);
 
@@ -24,8 +24,8 @@ impl Shares {
         Self { left: limit.map(|limit| limit - spent), jobs, running: 0, is_spent: false }
     }
 
-    /// What the next run may spend: an equal part of what is not promised, for each run that may still begin beside those under
-    /// way. `None` if the budget is spent.
+    /// The share of the next run: the budget that is not assigned, divided equally between the runs that may begin
+    /// beside those under way. `None` if the budget is spent.
     pub(super) fn take(&mut self) -> Option<Share> {
         if self.is_spent {
             return None;
@@ -41,7 +41,7 @@ impl Shares {
         Some(Share(share))
     }
 
-    /// A run has ended and cost `spent`. `met_limit`: its share was not enough.
+    /// Records that a run has ended with the cost `spent`. `met_limit`: whether its share was not enough.
     pub(super) fn give_back(&mut self, share: Share, spent: f64, met_limit: bool) {
         self.running -= 1;
         self.is_spent |= met_limit;

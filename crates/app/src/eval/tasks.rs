@@ -1,4 +1,4 @@
-//! [`Task`]: a prompt, the files that it begins with, and a check that says whether it was solved.
+//! [`Task`]: a prompt, the files that the work begins with, and a check that decides whether the task was solved.
 use crate::{Failure, git::said, untrusted_file};
 use haft_core::{Part, SessionId};
 use haft_engine::with_header;
@@ -12,20 +12,21 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The prompt of a task.
+/// The file with the prompt of a task.
 const PROMPT: &str = "task.md";
 /// The program that ends with 0 if the task is solved.
 const SCRIPT: &str = "check.sh";
-/// Bytes of a first line that names a program, as the kernel reads them (execve(2), "Interpreter scripts").
+/// Maximum bytes of a script's first line, which names the interpreter, that the kernel reads (execve(2), "Interpreter
+/// scripts").
 const MAX_PATH: u64 = 256;
-/// Files that the task begins with.
+/// The folder with the files that the task begins with.
 const FILES: &str = "files";
-/// A commit that the task begins at, in the repository of the workspace.
+/// The file with the commit that the task begins at, in the repository of the workspace.
 const REF: &str = "ref";
-/// In place of a commit: the one that is checked out.
+/// Used in place of a commit: the commit that is checked out.
 const CHECKED_OUT: &str = "repository";
 
-/// What a model is asked to do, and what says whether it did.
+/// A task for a model, with the check of the result.
 #[derive(Clone, Debug)]
 pub(super) struct Task {
     /// The name of its folder, or the ID of its session.
@@ -33,14 +34,14 @@ pub(super) struct Task {
     pub(super) prompt: Vec<Part>,
     pub(super) check: Check,
     pub(super) begins: Beginning,
-    /// SHA-256 of all that makes the task, in hexadecimal: the same task has the same.
+    /// SHA-256 of all parts of the task, in hexadecimal. The same task has the same hash.
     pub(super) digest: String,
 }
 
-/// What says whether a task is solved.
+/// The check that decides whether a task is solved.
 #[derive(Clone, Debug)]
 pub(super) enum Check {
-    /// A program outside of the copy, which the model does not see.
+    /// A program outside of the copy, hidden from the model.
     Script(PathBuf),
     /// A call of a tool.
     Call { tool: String, arguments: Value },
@@ -53,19 +54,19 @@ pub(super) enum Beginning {
     Empty,
     /// A repository with one commit, of the files in this folder.
     Files(PathBuf),
-    /// A commit of the repository that a folder is in, with its past and nothing that came later. `session`: the files that it
-    /// changed are as they were before.
+    /// A commit of the repository around a folder, with its history but nothing later. `session`: the session whose
+    /// changed files are restored to their earlier state.
     Commit { folder: PathBuf, commit: String, session: Option<SessionId> },
 }
 
-/// What a task may say of itself above its prompt.
+/// Settings of a task, above its prompt.
 #[derive(Debug, Default, Deserialize)]
 struct Header {
     #[serde(default, rename = "ref")]
     at: Option<String>,
 }
 
-/// Reads the tasks in the folders below `folder`, by name. A `ref` is one of the repository of `workspace`.
+/// Reads the tasks in the folders below `folder`, by name. A `ref` names a commit of the repository of `workspace`.
 pub(super) fn read_all(folder: &Path, workspace: &Path) -> Result<Vec<Task>, Failure> {
     let failed = |error: io::Error| {
         Failure::usage(format!("cannot read the tasks in `{}`: {error}", folder.display()))
@@ -111,7 +112,7 @@ fn read(folder: &Path, workspace: &Path) -> Result<Task, Failure> {
     Ok(Task { name, prompt: vec![Part::text(prompt)], check: Check::Script(script), begins, digest })
 }
 
-/// The text above the prompt, and the prompt.
+/// Reads the header and the prompt.
 fn prompt(file: &Path) -> Result<(Header, String), String> {
     let text = untrusted_file::read(file, None).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => format!("it has no `{PROMPT}`"),
@@ -141,7 +142,7 @@ fn check_script(script: &Path) -> Result<(), String> {
     }
 }
 
-/// The program that the first line of a script names.
+/// The interpreter that the first line of a script names.
 fn interpreter(script: &Path) -> Option<PathBuf> {
     let mut line = Vec::new();
     BufReader::new(File::open(script).ok()?).take(MAX_PATH).read_until(b'\n', &mut line).ok()?;
@@ -159,7 +160,7 @@ fn at_ref(named: &str, workspace: &Path) -> Result<Beginning, String> {
     Ok(Beginning::Commit { folder: workspace.to_owned(), commit, session: None })
 }
 
-/// The commit that `named` stands for in the repository that `folder` is in; `None` if it has none.
+/// The commit that `named` stands for in the repository around `folder`; `None` if there is none.
 pub(super) fn commit_of(folder: &Path, named: &str) -> Option<String> {
     let wanted = format!("{named}^{{commit}}");
     said(folder, ["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])
@@ -188,7 +189,7 @@ fn digest_of(prompt: &str, script: &Path, begins: &Beginning) -> io::Result<Stri
     Ok(digest.in_hex())
 }
 
-/// All that is below `folder`, by name; folders come before what is in them. Links are not followed.
+/// All paths below `folder`, by name; a folder comes before its content. Links are not followed.
 pub(super) fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let walk = ignore::WalkBuilder::new(folder)
         .standard_filters(false)
@@ -198,7 +199,7 @@ pub(super) fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     found.filter(|path| !path.as_ref().is_ok_and(|path| path == folder)).collect()
 }
 
-/// A hash of several texts, of which it matters where one ends and the next begins.
+/// A hash of several texts that also depends on where each text ends.
 #[derive(Default)]
 pub(super) struct ContentDigest(Sha256);
 

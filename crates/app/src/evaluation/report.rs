@@ -1,4 +1,4 @@
-//! [`Report`]: the table of a model, and the file that keeps it.
+//! [`Report`]: the results of a model as a table, and the file in which they are saved.
 use super::{
     tasks::{Task, Wording},
     trial::Trial,
@@ -13,7 +13,7 @@ use std::{
 const WORDINGS: [Wording; 6] =
     [Wording::Near, Wording::Far, Wording::Fresh, Wording::HeldOut, Wording::Unseen, Wording::Apart];
 
-/// All that was tried with one model.
+/// All results of one model.
 pub struct Report {
     model: String,
     dialect: Option<String>,
@@ -32,7 +32,7 @@ struct Try {
     seconds: f64,
 }
 
-/// Some tries, summed up.
+/// The sum of several results.
 struct Row {
     is_held: bool,
     wording: String,
@@ -45,7 +45,7 @@ struct Row {
 }
 
 impl Report {
-    /// `is_full`: commands that change things ran too.
+    /// `is_full`: commands that change things ran, too.
     pub(super) fn new(model: &str, dialect: Option<&str>, is_full: bool) -> Self {
         Self { model: model.to_owned(), dialect: dialect.map(str::to_owned), is_full, tries: Vec::new() }
     }
@@ -137,7 +137,8 @@ impl Report {
     }
 }
 
-/// Tasks cannot be timed more precisely, and a short number is the same after it was written and read.
+/// Rounds to milliseconds: tasks cannot be timed more precisely, and a short number stays the same when it is written
+/// and read again.
 fn to_the_millisecond(seconds: f64) -> f64 {
     (seconds * 1_000.0).round() / 1_000.0
 }

@@ -1,23 +1,23 @@
-//! [`Task`]: what the model is asked, and which calls are right.
+//! [`Task`]: a request for a model, and the calls that are right.
 use serde::Deserialize;
 use std::{collections::BTreeMap, fmt, fs, path::Path};
 
-/// How far the words of a task stand from those of the worked examples; see `tasks.toml`.
+/// How similar the words of a task are to those of the worked examples; see `tasks.toml`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wording {
-    /// The words of an example.
+    /// The same words as in an example.
     Near,
-    /// In other words.
+    /// Other words.
     Far,
-    /// In words that no example has.
+    /// Words that occur in no example.
     Fresh,
-    /// Held out while examples were made.
+    /// Not looked at while the examples were made.
     HeldOut,
-    /// Written after all of them.
+    /// Written after all examples.
     #[default]
     Unseen,
-    /// A task of another kind than those of the examples.
+    /// A kind of task that no example has.
     Apart,
 }
 
@@ -27,12 +27,12 @@ pub enum Wording {
 pub struct Task {
     #[serde(default)]
     pub(super) wording: Wording,
-    /// What the model is asked.
+    /// The prompt.
     pub request: String,
     /// Files of the folder: names and contents.
     #[serde(default)]
     pub(super) files: BTreeMap<String, String>,
-    /// First lines that are right; `*` stands for anything. `final*` means: no tool.
+    /// The accepted first calls as lines; `*` stands for anything. `final*` means that no tool is called.
     pub(super) calls: Vec<String>,
     says: Option<Vec<String>>,
     file: Option<(String, String)>,
@@ -52,12 +52,12 @@ pub(super) fn tasks_of(text: &str) -> Result<Vec<Task>, toml::de::Error> {
 }
 
 impl Task {
-    /// Whether `line` is one of the right first lines.
+    /// Whether `line` is one of the accepted first calls.
     pub(super) fn begins_with(&self, line: &str) -> bool {
         self.calls.iter().any(|pattern| fits(pattern, line))
     }
 
-    /// Whether the answer and the files in `folder` are as they should be at the end.
+    /// Whether the answer and the files in `folder` are right at the end.
     pub(super) fn ends_with(&self, answer: &str, folder: &Path) -> bool {
         let answer_low = answer.to_lowercase();
         let has_any = |any: &String| any.split('|').any(|text| answer_low.contains(&text.to_lowercase()));
@@ -83,7 +83,7 @@ impl fmt::Display for Wording {
     }
 }
 
-/// Whether `text` fits a pattern in which `*` stands for anything.
+/// Whether `text` matches a pattern in which `*` stands for anything.
 fn fits(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(mut rest) = text.strip_prefix(pieces.next().unwrap_or_default()) else { return false };

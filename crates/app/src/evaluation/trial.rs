@@ -7,21 +7,21 @@ use haft_engine::{Engine, Setup, Turn};
 use haft_present::unattended;
 use std::{collections::HashSet, fs, path::Path, time::Instant};
 
-/// What came of one task.
+/// The result of one task.
 #[derive(Debug, Default)]
 pub struct Trial {
-    /// Calls as lines, to compare with what is expected.
+    /// Calls as lines, for comparison with the expected ones.
     pub lines: Vec<String>,
     /// The last reply.
     pub answer: String,
-    /// Calls that could not be read, or did not fit the tool's schema: nothing of them ran.
+    /// Number of calls that could not be parsed, or did not match the tool's schema. They were not run.
     pub invalid: usize,
     started: HashSet<CallId>,
     /// Whether the first call is right.
     pub right_call: bool,
-    /// Whether everything is.
+    /// Whether everything is right.
     pub right: bool,
-    /// From the prompt to the end of the turn.
+    /// Duration from the prompt to the end of the turn.
     pub seconds: f64,
 }
 
@@ -40,7 +40,7 @@ pub(super) async fn attempt(setup: Setup, task: &Task, workspace: &Path) -> Resu
     Ok(outcome)
 }
 
-/// No person can approve or answer.
+/// Follows the turn. Approvals are denied, and questions stay unanswered.
 async fn watch(mut turn: Turn) -> Result<Trial, Failure> {
     let mut outcome = Trial::default();
     while let Some(event) = turn.next().await {
@@ -66,7 +66,7 @@ impl Trial {
             self.lines.push(format!("{} {}", call.name, values.collect::<Vec<_>>().join(" ")));
         }
         self.answer = text_of(parts);
-        // Text that begins as a call does was meant as one and could not be read.
+        // Text that begins like a call was meant as a call that could not be parsed.
         let meant = ["read ", "write ", "edit ", "bash ", "<tool_call>"];
         self.invalid += usize::from(meant.iter().any(|name| self.answer.trim_start().starts_with(name)));
     }

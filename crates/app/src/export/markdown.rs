@@ -17,7 +17,7 @@ pub fn of(entries: &[Arc<Entry>]) -> String {
         }
         fact => {
             let items = timeline.fact(entry.at, fact);
-            // That one is told here.
+            // Questions are written elsewhere.
             let others = items.iter().filter(|_| !matches!(fact, Fact::QuestionAnswered { .. }));
             answered(fact) + &others.map(markdown).collect::<String>()
         }
@@ -25,7 +25,7 @@ pub fn of(entries: &[Arc<Entry>]) -> String {
     safe::text(&told.collect::<String>()).into_owned()
 }
 
-/// What a person said to a call that asked.
+/// The user's answer to a call that needed an approval.
 fn answered(fact: &Fact) -> String {
     let (what, by) = match fact {
         Fact::QuestionAnswered { answer, by, .. } => (answer.as_deref().unwrap_or("none"), by),
@@ -79,7 +79,7 @@ fn part(part: &Part) -> String {
     }
 }
 
-/// A fence longer than any inside.
+/// Encloses text in a fence that is longer than any fence inside.
 fn fenced(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest.max(2) + 1);

@@ -1,4 +1,4 @@
-//! [`Queue`]: which of the queued jobs and due schedules comes next.
+//! [`Queue`]: decides which queued job or due schedule comes next.
 use super::{
     JobRequest, Jobs,
     schedule::{self, Schedule},
@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-/// How soon a job that another process queues is noticed.
+/// Interval between checks for jobs that other processes queue.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What to do next.
@@ -20,7 +20,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 pub enum Task {
     /// A schedule is due.
     Begin(JobRequest),
-    /// A job waits that has no worker.
+    /// A job that has no worker waits.
     Resume(SessionId),
 }
 
@@ -28,14 +28,15 @@ pub enum Task {
 #[derive(Debug)]
 pub struct Queue {
     jobs: Jobs,
-    /// A job that ends the same way each time is not tried again and again.
+    /// Jobs that were tried. A job that fails the same way each time is not repeated endlessly.
     tried: HashSet<SessionId>,
     settled: HashMap<SessionId, u64>,
     was_schedule: bool,
 }
 
 impl Jobs {
-    /// What a schedule that is due and whose directory is `wanted` begins. The schedule is saved again for its next time.
+    /// The job of the earliest due schedule whose directory fulfills `wanted`. The schedule is saved with its next
+    /// time.
     ///
     /// # Errors
     ///
@@ -51,7 +52,7 @@ impl Jobs {
         }))
     }
 
-    /// The queue, as one worker sees it. What an earlier process left of jobs that are over is finished first.
+    /// The queue for one worker. Before that, it finishes closing jobs that are over but whose process ended too early.
     #[must_use]
     pub fn worker_queue(&self) -> Queue {
         for (id, standing) in self.app.home().jobs() {
@@ -62,8 +63,8 @@ impl Jobs {
 }
 
 impl Queue {
-    /// What to do next; `None` if nothing is left. Schedules and jobs take turns: a schedule that is due again at once does
-    /// not keep jobs waiting.
+    /// The next task; `None` if nothing is left. Schedules and jobs alternate, so that a schedule that is due again at
+    /// once does not delay jobs.
     ///
     /// # Errors
     ///
@@ -82,14 +83,14 @@ impl Queue {
         }))
     }
 
-    /// How long to wait before the queue is looked at again.
+    /// How long to wait before the next look at the queue.
     pub fn pause(&self) -> Duration {
         let due = schedule::next(&self.jobs.app.home()).map(|next| next.duration_since(Timestamp::now()));
         let due = due.and_then(|due| Duration::try_from(due).ok());
         due.map_or(POLL_INTERVAL, |due| due.min(POLL_INTERVAL))
     }
 
-    /// The oldest job that was not begun, or whose process is gone.
+    /// The oldest job that has not begun, or whose process is gone.
     fn left(&mut self) -> Option<SessionId> {
         let home = self.jobs.app.home();
         let is_left = |id: &SessionId, job: &JobSummary| match job.status {

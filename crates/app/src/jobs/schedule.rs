@@ -1,4 +1,4 @@
-//! [`Schedule`]: a job that begins by itself: at intervals, or by a cron pattern.
+//! [`Schedule`]: a job that begins by itself at intervals or by a cron pattern.
 use crate::{Failure, untrusted_file};
 use croner::Cron;
 use haft_engine::Home;
@@ -17,29 +17,29 @@ use std::{
 /// A job that begins at certain times. Each schedule is a file in `schedule/` of the home.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Schedule {
-    /// The agent that does it.
+    /// The agent that does the job.
     pub kind: String,
-    /// What to do.
+    /// The task.
     pub description: String,
     /// The directory to work in.
     pub origin: PathBuf,
     /// How often it begins.
     #[serde(rename = "rhythm")]
     pub recurrence: Recurrence,
-    /// The time zone of a cron pattern: a name of the IANA database, or as POSIX writes `TZ`. `None` for that of the process
-    /// that looks.
+    /// The time zone of a cron pattern: an IANA name, or a `TZ` value of POSIX. `None` is the zone of the process that
+    /// evaluates the schedule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
-    /// When it begins next.
+    /// The next time at which it begins.
     pub next: Timestamp,
 }
 
-/// The schedules of a home, with their names and in the order of those.
+/// The schedules of a home, sorted by name.
 #[derive(Debug, Default)]
 pub struct List {
-    /// Schedules that can be read, with their names.
+    /// Schedules that could be read, with their names.
     pub readable: Vec<(String, Schedule)>,
-    /// Why each of the others cannot be read.
+    /// The others, each with the error.
     pub unreadable: Vec<(String, Failure)>,
 }
 
@@ -47,14 +47,14 @@ pub struct List {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Recurrence {
-    /// Seconds from one beginning to the next.
+    /// Interval in seconds.
     Every(i64),
     /// Five fields: minute, hour, day, month, day of the week.
     Cron(String),
 }
 
 impl fmt::Display for Schedule {
-    /// How often it begins, with the time zone.
+    /// Writes how often it begins, with the time zone.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let zone = self.zone.as_ref().map(|zone| format!(" ({zone})")).unwrap_or_default();
         write!(out, "{}{zone}", self.recurrence)
@@ -71,7 +71,7 @@ impl fmt::Display for Recurrence {
 }
 
 impl Recurrence {
-    /// Reads an interval: `90s`, `10m`, `2h`, `1d` or any other span that jiff reads.
+    /// Reads an interval: `90s`, `10m`, `2h`, `1d` or any other span that the crate `jiff` parses.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl Recurrence {
     ///
     /// If it is invalid.
     pub fn cron(pattern: &str) -> Result<Self, Failure> {
-        // The library reads a sixth field as seconds. Names such as `@daily` stand alone.
+        // The library would read a sixth field as seconds. A name such as `@daily` is a single word.
         match pattern.split_whitespace().count() {
             fields if fields != 5 && !pattern.trim().starts_with('@') => {
                 Err(unreadable(pattern, &format!("it has {fields} fields")))
@@ -105,7 +105,7 @@ impl Recurrence {
         }
     }
 
-    /// The first time after `now`. `zone`: that of a cron pattern, if it is known.
+    /// The first time after `now`. `zone`: the time zone of a cron pattern, if known.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl Recurrence {
         }
     }
 
-    /// The time zone of this process, for a cron pattern that is saved with it. `tz`: what the variable `TZ` holds.
+    /// The time zone of this process, which is saved with a cron pattern. `tz`: the value of the variable `TZ`.
     ///
     /// # Errors
     ///
@@ -174,15 +174,15 @@ pub fn add(home: &Home, schedule: &Schedule) -> Result<String, Failure> {
     Ok(name)
 }
 
-/// Takes the `wanted` schedule whose time came first, and saves it again for its next time. The process that takes a
-/// schedule begins it, even if others look at the schedules at the same time.
+/// Takes the earliest due schedule for which `wanted` holds, and saves it with its next time. Only the process that
+/// takes a schedule begins the job, even if several processes look at the same time.
 pub(super) fn take_due(
     home: &Home,
     now: Timestamp,
     wanted: impl Fn(&Schedule) -> bool,
 ) -> Result<Option<Schedule>, Failure> {
     let is_due = |schedule: &Schedule| schedule.next <= now && wanted(schedule);
-    // No lock is taken if there is nothing to do.
+    // Does not take the lock if there is nothing to do.
     if !list(home).readable.iter().any(|(_, schedule)| is_due(schedule)) {
         return Ok(None);
     }
@@ -195,7 +195,7 @@ pub(super) fn take_due(
     Ok(Some(schedule))
 }
 
-/// While it is held no other process changes plans.
+/// The lock; while it is held, no other process changes schedules.
 fn locked(home: &Home) -> Result<File, Failure> {
     own_folder(&folder(home))?;
     let file = File::options()
@@ -235,7 +235,7 @@ pub fn list(home: &Home) -> List {
     list
 }
 
-/// The schedule of this name, or the only one whose name begins so.
+/// The schedule of this name, or the only one whose name begins with it.
 ///
 /// # Errors
 ///
@@ -256,7 +256,7 @@ fn name_of(file: &Path) -> String {
     file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// When the next one begins.
+/// When the next schedule is due.
 pub(super) fn next(home: &Home) -> Option<Timestamp> {
     list(home).readable.into_iter().map(|(_, schedule)| schedule.next).min()
 }
@@ -273,7 +273,7 @@ fn files(home: &Home) -> Vec<PathBuf> {
     files
 }
 
-/// `None` if it was dropped meanwhile.
+/// Reads a schedule; `None` if it was removed meanwhile.
 fn read(file: &Path) -> Result<Option<Schedule>, Failure> {
     let failed = |why: String| {
         Failure::failed(format!("cannot read the scheduled job `{}`: {why}", file.display()))
@@ -286,7 +286,7 @@ fn read(file: &Path) -> Result<Option<Schedule>, Failure> {
     serde_json::from_str(&text).map(Some).map_err(|error| failed(error.to_string()))
 }
 
-/// Writes the file whole or not at all.
+/// Writes the file atomically.
 fn write(file: &Path, schedule: &Schedule) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(schedule).map_err(std::io::Error::from)?;
     let beside = file.with_extension("new");

@@ -11,16 +11,16 @@ use haft_providers::Scripted;
 use serde_json::json;
 use std::{path::Path, sync::Arc};
 
-/// Setup commands that take longer are ended.
+/// Timeout for all setup commands.
 const MAX_SECONDS: u64 = 30 * 60;
 
 impl Jobs {
-    /// Runs `commands` of the shell in `tree`, with the network and with `secrets` as variables. They are confined like
-    /// those of an agent, unless `spec` lets those do everything.
+    /// Runs the shell commands `commands` in `tree`, with network access and with `secrets` as variables. They are
+    /// confined like the commands of an agent, unless `spec` turns that off.
     ///
     /// # Errors
     ///
-    /// If the commands fail, do not end within half an hour, or cannot be confined.
+    /// If the commands fail, take longer than half an hour, or cannot be confined.
     pub async fn run_setup(
         &self,
         spec: &SessionSpec,
@@ -52,7 +52,7 @@ impl Jobs {
     }
 }
 
-/// No output shows their values.
+/// Adds secrets as variables, and hides their values in all output.
 fn with_secrets(access: Access, secrets: Vec<(String, String)>) -> Access {
     let is_replaced = |name: &String| secrets.iter().any(|(other, _)| other == name);
     let rest = access.environment.iter().filter(|(name, _)| !is_replaced(name)).cloned();

@@ -1,4 +1,4 @@
-//! [`WorkTree`]: a copy of a repository on a branch of its own, for one job.
+//! [`WorkTree`]: a clone of a repository with a branch of its own, for one job.
 mod clone;
 
 use crate::{
@@ -13,18 +13,19 @@ use std::{
     process::Stdio,
 };
 
-/// Where a job works.
+/// The work tree of a job.
 pub(super) struct WorkTree {
     pub(super) branch: String,
     pub(super) folder: PathBuf,
-    /// Where it began.
+    /// The commit at which it began.
     pub(super) start: BaseCommit,
-    /// What a person may not expect.
+    /// A notice on something that the user may not expect.
     pub(super) note: Option<String>,
 }
 
 impl WorkTree {
-    /// A branch `haft/KIND-…` from the last commit. If it cannot be made, nothing of it is left.
+    /// Makes a work tree with a branch `haft/KIND-…` from the last commit. If that fails, everything made so far is
+    /// removed.
     pub(super) fn make(home: &Path, origin: &Path, kind: &str) -> Result<Self, Failure> {
         refuse_odd_files(origin)?;
         refuse_programs(origin)?;
@@ -34,7 +35,7 @@ impl WorkTree {
             BaseCommit { commit, branch: said(origin, ["symbolic-ref", "--short", "--quiet", "HEAD"]) };
         let name = format!("{kind}-{}", name());
         let (branch, tree) = (format!("haft/{name}"), home.join("worktrees").join(&name));
-        // Asked for in a folder of the repository, it works in the same folder of the work tree.
+        // If `origin` is a folder within the repository, the job works in the same folder of the work tree.
         let below = origin.strip_prefix(&top).unwrap_or(Path::new(""));
         let made = clone::make(origin, &tree, &branch).and_then(|()| folder_in(&tree, below));
         let folder = made.inspect_err(|_| discard(origin, &tree, &branch))?;
@@ -47,7 +48,8 @@ impl WorkTree {
         Ok(Self { branch, folder, start, note })
     }
 
-    /// Makes the tree of a job again whose `folder` is gone, from its branch. Does nothing for a job without one.
+    /// If `folder` no longer exists, makes the work tree of the job again from the job's branch. Does nothing for a job
+    /// without a branch.
     pub(super) fn restore(home: &Path, order: &JobSpec, folder: &Path) -> Result<(), Failure> {
         let Some(branch) = order.branch.as_deref().filter(|_| !folder.exists()) else { return Ok(()) };
         let Some(name) = branch.strip_prefix("haft/") else { return Ok(()) };
@@ -59,22 +61,22 @@ impl WorkTree {
         made.map(drop).inspect_err(|_| clone::discard(&tree))
     }
 
-    /// What the job has committed is on its branch in the repository where it was asked for.
+    /// Copies the job's commits to its branch in the repository where the job was asked for.
     pub(super) fn bring_back(order: &JobSpec, folder: &Path) {
         let Some(branch) = &order.branch else { return };
         let Some(tree) = top(folder).filter(|tree| clone::is_one(tree)) else { return };
         clone::bring_back(&order.origin, &tree, branch);
     }
 
-    /// The tree of the job, if it is there.
+    /// The work tree of the job, if it still exists.
     pub(super) fn left(home: &Path, order: &JobSpec) -> Option<PathBuf> {
         let name = order.branch.as_deref()?.strip_prefix("haft/")?;
         Some(home.join("worktrees").join(name)).filter(|tree| clone::is_one(tree))
     }
 
-    /// Like [`Self::bring_back`] and [`Self::remove`], some time after the job. A branch that was deleted meanwhile stays so,
-    /// and one that a person may have set stays as it is: of a tree that stays, the branch is brought forward only from where
-    /// the job began.
+    /// Like [`Self::bring_back`] and [`Self::remove`], some time after the job ended. A branch that was deleted
+    /// meanwhile is not made again. If the tree stays, the branch is moved only if it is still where the job began,
+    /// because the user may have set it.
     pub(super) fn finish(order: &JobSpec, tree: &Path, is_removed: bool) {
         let Some(branch) = &order.branch else { return };
         let tip = said(&order.origin, ["rev-parse", "--verify", "--quiet", &format!("refs/heads/{branch}")]);
@@ -87,7 +89,7 @@ impl WorkTree {
         }
     }
 
-    /// The branch stays; so does a tree with something in it that is not committed.
+    /// Removes the tree, unless it has uncommitted changes. The branch stays.
     pub(super) fn remove(origin: &Path, folder: &Path, branch: &str) {
         let Some(tree) = top(folder) else { return };
         if clone::is_one(&tree) {
@@ -98,7 +100,7 @@ impl WorkTree {
         let _stays_where_it_is = removed;
     }
 
-    /// Removes the tree, with what is not committed in it, and a branch without commits of the job. Returns a branch that
+    /// Removes the tree with its uncommitted changes, and a branch without commits of the job. Returns the branch if it
     /// stays.
     pub(super) fn remove_all(order: &JobSpec, folder: &Path) -> Option<String> {
         let branch = order.branch.as_ref()?;
@@ -122,7 +124,7 @@ impl WorkTree {
     }
 }
 
-/// Says which submodules a tree has: what they hold is not cloned, and a job can commit nothing in them.
+/// Returns a notice on the submodules of a tree: their content is not cloned, and a job cannot commit in them.
 fn empty_submodules(tree: &Path) -> Option<String> {
     let names = clone::submodules(tree);
     let names = names.iter().map(|name| format!("`{}`", name.escape_debug())).collect::<Vec<_>>().join(", ");
@@ -134,7 +136,7 @@ fn top(folder: &Path) -> Option<PathBuf> {
     said(folder, ["rev-parse", "--show-toplevel"]).map(PathBuf::from)
 }
 
-/// The folder `below` of the tree, made where nothing of it was ever committed. A link would lead out of the tree.
+/// The folder `below` in the tree; made if no file in it was ever committed. Fails if a link leads out of the tree.
 fn folder_in(tree: &Path, below: &Path) -> Result<PathBuf, Failure> {
     let mut folder = tree.canonicalize()?;
     for part in below {
@@ -154,7 +156,7 @@ fn folder_in(tree: &Path, below: &Path) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-/// What was made for a job goes, with its branch. Older versions made work trees of git's own.
+/// Removes everything that was made for a job, with its branch. Older versions used `git worktree`.
 fn discard(origin: &Path, tree: &Path, branch: &str) {
     match clone::is_one(tree) {
         true => clone::discard(tree),
@@ -193,7 +195,8 @@ fn no_commit(origin: &Path) -> Failure {
         .hint("a job works on a branch of its own: `git add --all && git commit -m Begin`")
 }
 
-/// Git would wait for a pipe in the place of one of its files, forever, or read a device.
+/// Refuses a repository in which one of Git's files is a pipe or a device: Git would wait for the pipe forever, or read
+/// the device.
 fn refuse_odd_files(origin: &Path) -> Result<(), Failure> {
     let Some(root) = origin.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok()) else {
         return Ok(());
@@ -210,7 +213,8 @@ fn refuse_odd_files(origin: &Path) -> Result<(), Failure> {
     }
 }
 
-/// A filter would run a program with every file that is checked out. The person's own filters are the person's business.
+/// Refuses filters in the repository's configuration: they run a program for each file that is checked out. The user's
+/// own filters are allowed.
 fn refuse_programs(origin: &Path) -> Result<(), Failure> {
     let list = said(origin, ["config", "--list", "--show-scope", "--name-only"]).unwrap_or_default();
     let is_program = |key: &str| {
@@ -230,7 +234,7 @@ fn refuse_programs(origin: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Sorts by time, and two in one second differ.
+/// A name that sorts by time; names of the same second differ.
 fn name() -> String {
     let now = jiff::Timestamp::now();
     format!("{}-{:04x}", now.strftime("%Y%m%d-%H%M%S"), now.subsec_nanosecond() / 16 % 0x1_0000)

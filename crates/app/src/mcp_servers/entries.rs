@@ -9,14 +9,14 @@ use haft_mcp::client::{McpServer, Transport};
 use std::{collections::BTreeMap, path::Path};
 use toml_edit::{Array, InlineTable, Item, Table, Value};
 
-/// A server of the configuration, and whether it can be used.
+/// A server of the configuration, with a reason if it cannot be used.
 #[derive(Debug)]
 pub struct ConfiguredServer<'a> {
-    /// How the person calls it.
+    /// Its name in the configuration.
     pub name: &'a str,
-    /// What the configuration says.
+    /// Its table in the configuration.
     pub file: &'a McpFile,
-    /// Why it cannot be started as it is, if that is known.
+    /// Why it cannot be started as configured, if that is known.
     pub problem: Option<String>,
 }
 
@@ -35,8 +35,8 @@ pub fn all<'a>(app: &'a App, config: &'a Config) -> impl Iterator<Item = Configu
     })
 }
 
-/// Says that the program of a server does not exist. A program with a relative path is not checked: it depends on the
-/// workspace.
+/// The error if the program of a server does not exist. A program with a relative path is not checked: it depends on
+/// the workspace.
 fn missing_program(app: &App, server: &McpServer) -> Option<String> {
     let Transport::Program { program, environment, .. } = &server.transport else { return None };
     if program.contains('/') {
@@ -48,7 +48,7 @@ fn missing_program(app: &App, server: &McpServer) -> Option<String> {
     (!is_on_path(program, path)).then(|| format!("there is no program `{program}` on the PATH"))
 }
 
-/// The server `name` of the configuration, also one that the project leaves out, or of a plugin whose servers may start.
+/// The server `name` of the configuration, even if the project excludes it, or of a plugin whose servers may start.
 ///
 /// # Errors
 ///
@@ -63,7 +63,7 @@ pub fn named(app: &App, config: &Config, name: &str) -> Result<McpServer, Failur
     }
 }
 
-/// That there is no server `name`.
+/// The failure if there is no server `name`.
 #[must_use]
 pub fn missing(config: &Config, name: &str) -> Failure {
     let names: Vec<&str> = config.user.mcp.keys().map(String::as_str).collect();
@@ -99,7 +99,7 @@ pub fn add(app: &App, name: &str, file: &McpFile) -> Result<(), Failure> {
     })
 }
 
-/// Whether a server can be called `name`.
+/// Whether `name` is a valid name of a server.
 pub(super) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
 }

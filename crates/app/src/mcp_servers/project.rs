@@ -14,11 +14,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where systems have the servers of a project, and under which key.
+/// The files in which other systems declare a project's servers, and the key of the servers in each.
 const FILES: [(&str, &str); 3] =
     [(".mcp.json", "mcpServers"), (".cursor/mcp.json", "mcpServers"), (".vscode/mcp.json", "servers")];
 
-/// The offers that were shown, a hash a line, in the folder of sessions.
+/// The file of offers that were shown, one hash per line, in the folder of sessions.
 const SHOWN: &str = "mcp-offers";
 
 /// A server that a file of the project names.
@@ -28,13 +28,13 @@ pub struct ProjectServer {
     pub name: String,
     /// The file, relative to the workspace.
     pub source: &'static str,
-    /// What taking it would write into the user's configuration.
+    /// The table that [`take`] writes to the user's configuration.
     pub file: McpFile,
     written: Value,
 }
 
-/// The servers that files of `workspace` name and `config` does not have; the first file that names one counts. What cannot
-/// be a server, or is left out by the project's own configuration, is not among them.
+/// The servers that files of `workspace` name and `config` does not have. If several files name one, the first applies.
+/// Entries that cannot be a server, and those that the project's own configuration excludes, are left out.
 #[must_use]
 pub fn untaken(app: &App, config: &Config, workspace: &Path) -> Vec<ProjectServer> {
     let mut all: Vec<ProjectServer> = Vec::new();
@@ -50,7 +50,7 @@ pub fn untaken(app: &App, config: &Config, workspace: &Path) -> Vec<ProjectServe
     all
 }
 
-/// Tells of the entries in files of `workspace` that cannot be a server, and why.
+/// Warns of the entries in files of `workspace` that cannot be a server, with the reason.
 pub fn warn_of_faults(app: &App, workspace: &Path) {
     for (source, key) in FILES {
         for (name, written) in servers_in(app, workspace, source, key) {
@@ -61,7 +61,7 @@ pub fn warn_of_faults(app: &App, workspace: &Path) {
     }
 }
 
-/// Variables of Visual Studio Code that are none of the environment.
+/// Placeholders of Visual Studio Code that are not environment variables.
 const UNFILLED: [&str; 2] = ["${input:", "${workspaceFolder"];
 
 /// Why an entry cannot be a server; `None` if it can.
@@ -109,7 +109,8 @@ fn servers_in(app: &App, workspace: &Path, source: &str, key: &str) -> Vec<(Stri
     }
 }
 
-/// A line that offers these servers; `None` if the user has seen it for this folder and the entries are unchanged.
+/// A line that offers these servers; `None` if the user has seen the offer for this folder and the entries are
+/// unchanged.
 #[must_use]
 pub fn offer(app: &App, config: &Config, workspace: &Path) -> Option<String> {
     let servers = untaken(app, config, workspace);
@@ -135,7 +136,7 @@ fn line(servers: &[ProjectServer]) -> String {
     )
 }
 
-/// Stands for a folder and all that is offered there. `None` if nothing is.
+/// A hash of a folder and all servers that are offered there; `None` if there are none.
 fn mark(workspace: &Path, servers: &[ProjectServer]) -> Option<String> {
     if servers.is_empty() {
         return None;
@@ -145,7 +146,7 @@ fn mark(workspace: &Path, servers: &[ProjectServer]) -> Option<String> {
     Hash::of(all.as_bytes()).ok().map(|hash| hash.to_string())
 }
 
-/// Adds `mark` to a file of marks; returns whether it was not there.
+/// Adds `mark` to a file of marks; returns whether it was new.
 fn remember(file: &Path, mark: &str) -> io::Result<bool> {
     let known = match fs::read_to_string(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub(crate) struct AllowedModels(pub(crate) Arc<[String]>);
 
 impl AllowedModels {
-    /// Fails where the model is not allowed.
+    /// Fails if the model is not allowed.
     pub(crate) fn check(&self, model: &str) -> Result<(), String> {
         let Self(patterns) = self;
         if patterns.is_empty() || patterns.iter().any(|pattern| matches(pattern, model)) {
@@ -21,7 +21,8 @@ impl AllowedModels {
         ))
     }
 
-    /// Leaves no other model to sessions of `setup`: agents that name one are refused, and others take over for none.
+    /// Restricts sessions of `setup` to these models: removes other fallbacks, and refuses agents that name another
+    /// model.
     pub(crate) fn hold(self, setup: &mut Setup) {
         setup.model.fallbacks.retain(|model| self.check(&model.spec).is_ok());
         setup.models = setup

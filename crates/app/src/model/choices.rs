@@ -1,4 +1,4 @@
-//! [`choices`]: the models that a person may choose in a conversation.
+//! [`choices`]: the models that the user may choose in a conversation.
 use super::{can_list, files, has_effort, models_of, vendor_of};
 use crate::{App, config::Config};
 use futures::future::join_all;
@@ -11,7 +11,7 @@ use std::collections::HashSet;
 #[must_use]
 pub fn choices(app: &App, config: &Config, own: &str) -> Vec<(String, String)> {
     let mut choices: Vec<(String, String)> = Vec::new();
-    // Before the first session nothing is in use.
+    // Before the first session, no model is in use.
     choices.extend((!own.is_empty()).then(|| (own.to_owned(), String::new())));
     let model = config.effective().model;
     let written = model.iter().chain(config.user.models.keys());
@@ -35,7 +35,7 @@ pub fn choices(app: &App, config: &Config, own: &str) -> Vec<(String, String)> {
     in_order(choices)
 }
 
-/// Like [`choices`], with all models that providers whose key is set and servers on this machine list now.
+/// Like [`choices`], with all models that servers on this machine, and providers whose key is set, list at the moment.
 pub async fn live_choices(app: &App, config: &Config, own: &str) -> Vec<(String, String)> {
     let asked = vendors().iter().map(|vendor| async move {
         match can_list(app, config, vendor).await {
@@ -50,7 +50,7 @@ pub async fn live_choices(app: &App, config: &Config, own: &str) -> Vec<(String,
     in_order(choices).into_iter().map(|(spec, what)| (spec.clone(), with_card(&spec, what))).collect()
 }
 
-/// Names that have to be typed come last.
+/// Sorted; names that have to be typed come last.
 fn in_order(mut choices: Vec<(String, String)>) -> Vec<(String, String)> {
     choices.sort_by_key(|(spec, _)| spec.ends_with('…'));
     choices

@@ -7,10 +7,10 @@ use haft_local::{LocalModel, Settings, models};
 use haft_text_calls::TextToolCalls;
 use std::sync::Arc;
 
-/// Dialects that the embedded engine reads itself.
+/// Dialects that the embedded engine parses itself.
 const NATIVE: [&str; 2] = ["hermes", "llama3_json"];
 
-/// Loads nothing yet, but the file's header. Also returns the number of tokens in its window.
+/// Reads only the file's header, and does not load the model. Also returns the number of tokens in its window.
 pub(super) fn open(
     app: &App,
     name: &str,
@@ -38,12 +38,12 @@ fn speaking(
     let own = model.header().template.as_deref().and_then(by_delimiters);
     let is_small = model.is_small();
     let dialect = match speech.dialect.filter(|_| !speech.is_fallback) {
-        // Small mode and the dialects that it reads itself need no other reader.
+        // Small mode, and the dialects that the engine parses itself, need no other parser.
         None => own.filter(|own| !is_small && !NATIVE.contains(&own.name)),
         Some("auto") => spoken_by(name).or(own),
         Some(dialect) => Some(call_format(dialect)?),
     };
-    // Small mode and the template write tools and history as the model knows them.
+    // Small mode and the template write tools and history in the model's own format.
     let writes = |dialect: &Dialect| is_small || own.is_some_and(|own| own.name == dialect.name);
     Ok(match dialect {
         None if speech.dialect.is_none() || speech.is_fallback => model,
@@ -53,7 +53,7 @@ fn speaking(
     })
 }
 
-/// No such model file here, and how to get it.
+/// The failure if there is no such model file: says how to get it.
 pub fn no_file(error: &models::FindError) -> Failure {
     use models::FindError;
     let failure = Failure::usage(error.to_string());

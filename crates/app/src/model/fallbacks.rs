@@ -1,15 +1,15 @@
-//! [`with_fallbacks`]: opens the models that take over where a model cannot answer.
+//! [`with_fallbacks`]: opens the models that take over if a model cannot answer.
 use super::{ToolCallFormat, connection, measured, open, with_account};
 use crate::{App, Failure, config::Config};
 use haft_engine::Model;
 use haft_providers::{Loading, list_models, vendor};
 
-/// `model`, which the user chose, with its fallbacks: those of `--fallback`, otherwise those of its own table. Servers
-/// on this machine are asked how much their model takes in.
+/// Adds the fallbacks to `model`, which the user chose: those of `--fallback`, otherwise those of its own table. Asks
+/// servers on this machine for the windows of their models.
 ///
 /// # Errors
 ///
-/// If one of them cannot be used, or a list leads back to a model that it is for.
+/// If a fallback cannot be used, or a list leads back to a model that it is for.
 pub async fn with_fallbacks(
     app: &App,
     config: &Config,
@@ -24,7 +24,7 @@ pub async fn with_fallbacks(
     Ok(opened)
 }
 
-/// `model` with those of its own table. No server is asked for anything.
+/// Adds the fallbacks of its own table to `model`. Asks no server.
 pub(crate) fn with_own_fallbacks(
     app: &App,
     config: &Config,
@@ -52,18 +52,18 @@ fn opened(
     Ok(Model { fallbacks, ..model })
 }
 
-/// A model that is to take over, and whether it could.
+/// The test of a fallback.
 pub(crate) struct TriedFallback {
     /// Name of the model.
     pub name: String,
-    /// The model that it is for.
+    /// The model that it takes over for.
     pub of: String,
-    /// Why it could not.
+    /// Whether it could take over, and if not, why.
     pub outcome: Result<(), Failure>,
 }
 
-/// Tries each fallback of the configuration: whether it can be opened, and whether its provider, asked with the key,
-/// lists it. Clouds, files and commands are only opened. No model is asked for a reply.
+/// Tests each fallback of the configuration: whether it can be opened, and whether its provider lists it when asked
+/// with the key. Clouds, files and commands are only opened. No model is asked for a reply.
 pub(crate) async fn try_fallbacks(app: &App, config: &Config) -> Vec<TriedFallback> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     let settings = config.effective();
@@ -84,7 +84,7 @@ pub(crate) async fn try_fallbacks(app: &App, config: &Config) -> Vec<TriedFallba
     futures::future::join_all(tried).await
 }
 
-/// Whether the model `spec` can be opened, and its provider lists it.
+/// Tests whether the model `spec` can be opened and its provider lists it.
 pub(crate) async fn try_one(app: &App, config: &Config, spec: &str) -> Result<(), Failure> {
     open(app, config, spec, None, ToolCallFormat::default())?;
     let Some((kind, name)) = spec.split_once('/') else { return Ok(()) };
@@ -92,7 +92,7 @@ pub(crate) async fn try_one(app: &App, config: &Config, spec: &str) -> Result<()
     let Some(vendor) = vendor(kind).filter(|vendor| vendor.sign_in.is_none()) else { return Ok(()) };
     let config = config.clone().with_account(account);
     let listed = list_models(vendor, &connection(app, &config, vendor, None)).await?;
-    // A server may list a model with its tag (`:latest`), or the version that its name stands for (`-20250929`).
+    // A server may list a model with a tag (`:latest`), or with the version that its name stands for (`-20250929`).
     let is_version = |rest: &str| rest.is_empty() || rest.starts_with(':') || rest.starts_with("-20");
     match listed.iter().any(|model| model.strip_prefix(name).is_some_and(is_version)) {
         true => Ok(()),
@@ -101,7 +101,7 @@ pub(crate) async fn try_one(app: &App, config: &Config, spec: &str) -> Result<()
     }
 }
 
-/// The models that take over for `spec`, each followed by those of its own table; each is there once.
+/// The models that take over for `spec`, each followed by those of its own table, without duplicates.
 fn listed(config: &Config, spec: &str, chosen: Option<Vec<String>>) -> Result<Vec<String>, Failure> {
     let own = chosen.unwrap_or_else(|| of_table(config, spec));
     let mut all = Vec::new();
@@ -109,7 +109,7 @@ fn listed(config: &Config, spec: &str, chosen: Option<Vec<String>>) -> Result<Ve
     Ok(all)
 }
 
-/// Adds `names`, which take over for the last of `path`, and those that take over for them.
+/// Adds `names`, the fallbacks of the last model in `path`, and their own fallbacks.
 fn collect(
     config: &Config,
     names: Vec<String>,
@@ -131,7 +131,8 @@ fn collect(
     Ok(())
 }
 
-/// A vendor's name alone stands for its default model. A server on this machine has none, and is not asked for one.
+/// Completes the name of a vendor alone to its default model. A server on this machine has no default model, and is not
+/// asked for one.
 fn with_default_model(spec: String) -> String {
     let alone = vendor(spec.strip_suffix('/').unwrap_or(&spec));
     let default = alone.and_then(|vendor| Some(format!("{}/{}", vendor.name, vendor.default_model?)));

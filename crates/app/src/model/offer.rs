@@ -1,5 +1,5 @@
-//! [`Offer`]: what Haft offers if no model is chosen: servers on this machine, keys in the environment, files for this
-//! process, and providers that want a key.
+//! [`Offer`]: the models that Haft offers if none is chosen: of servers on this machine, for keys in the environment,
+//! in files for this process, and of providers that need a key.
 use super::{base_url, connection};
 use crate::{
     App, Failure,
@@ -10,50 +10,51 @@ use haft_providers::{Connection, Installed, Vendor, best_model, list_models, ven
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// On loopback an answer takes a few milliseconds. A server that does not list its models within this time is not offered.
+/// Timeout for listing the models of a server. On loopback, a response takes a few milliseconds. A server that exceeds
+/// the timeout is not offered.
 const LIST_TIMEOUT: Duration = Duration::from_millis(250);
-/// How long a server that is there may take to say which of its models is the best.
+/// Timeout for asking a server that responds which of its models is the best.
 const BEST_TIMEOUT: Duration = Duration::from_millis(500);
-/// Models of a server that are offered, the best included.
+/// Maximum number of models of a server that are offered, including the best.
 const MAX_SERVER_MODELS: usize = 4;
 
-/// A way to a model.
+/// A way to get a model.
 #[derive(Clone)]
 pub enum Offer {
     /// A server on this machine that answers.
     Server {
-        /// The provider whose server it is.
+        /// The provider of the server.
         vendor: &'static Vendor,
         /// Its address.
         address: String,
-        /// Its models as `--model` takes them, the best first; at least one.
+        /// Its models in the form for `--model`, the best first; at least one.
         specs: Vec<String>,
     },
     /// A key in the environment.
     Key {
-        /// The provider whose key it is.
+        /// The provider that the key is for.
         vendor: &'static Vendor,
-        /// The variable that holds it.
+        /// The variable that contains it.
         variable: String,
-        /// The vendor's default model, as `--model` takes it.
+        /// The vendor's default model, in the form for `--model`.
         spec: String,
     },
-    /// A file for this process, as `--model` takes it.
+    /// A file for this process, in the form for `--model`.
     File(String),
     /// A vendor that wants a key.
     Login {
-        /// The provider whose key is needed.
+        /// The provider that needs a key.
         vendor: &'static Vendor,
-        /// Its default model, as `--model` takes it.
+        /// Its default model, in the form for `--model`.
         spec: String,
     },
 }
 
-/// The ways to a model, the shortest first.
+/// The ways to get a model, the easiest first.
 pub async fn offers(app: &App, config: &Config) -> Vec<Offer> {
     let mut offers = servers(app, config).await;
     let mut wanting = Vec::new();
-    // Only the first of the vendors that share a key.
+    // Of the vendors that share a key, only the first.
     let is_own = |vendor: &&Vendor| vendor.key_variable.is_some() && holder(vendor).name == vendor.name;
     for vendor in vendors().iter().filter(is_own) {
         let Some(model) = &vendor.default_model else { continue };
@@ -70,7 +71,7 @@ pub async fn offers(app: &App, config: &Config) -> Vec<Offer> {
     offers
 }
 
-/// The servers on this machine that answer, all asked at the same time. They are told no key.
+/// The servers on this machine that respond. All are asked at the same time, without a key.
 pub async fn servers(app: &App, config: &Config) -> Vec<Offer> {
     let local = vendors().iter().filter(|vendor| vendor.local);
     let asked = join_all(local.map(|vendor| answering(app, config, vendor))).await;
@@ -92,7 +93,7 @@ async fn answering(app: &App, config: &Config, vendor: &'static Vendor) -> Optio
     (!specs.is_empty()).then_some(Offer::Server { vendor, address, specs })
 }
 
-/// The model that a vendor's name alone stands for, as `--model` takes it, and the reason.
+/// The model that a vendor's name alone stands for, in the form for `--model`, and the reason for the choice.
 pub(super) async fn default_of(
     app: &App,
     config: &Config,
@@ -119,7 +120,7 @@ pub(super) async fn default_of(
     }
 }
 
-/// There is no model. Names the ways to one, a line each, in the order of [`offers`].
+/// The failure if there is no model. It names the ways to get one, a line each, in the order of [`offers`].
 pub(super) async fn none(app: &App, config: &Config) -> Failure {
     let server = |offer| match offer {
         Offer::Server { address, specs, .. } => {
@@ -141,7 +142,7 @@ pub(super) async fn none(app: &App, config: &Config) -> Failure {
         .hint(format!("there are these ways to a model:{ways}"))
 }
 
-/// The models for this process whose files are here, as `--model` takes them.
+/// The models for this process whose files exist, in the form for `--model`.
 #[cfg(feature = "local")]
 pub fn files(app: &App) -> Vec<String> {
     use haft_local::models::{find, known};

@@ -1,4 +1,4 @@
-//! [`SharedModels`]: models that many engines of one process share.
+//! [`SharedModels`]: models that several engines of one process share.
 use haft_engine::{Model, Setup};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub struct SharedModels(Arc<Mutex<Vec<(String, Model)>>>);
 
 impl SharedModels {
-    /// Gives `setup` the model that another one has already, where they are the same.
+    /// Replaces the model of `setup` by an equal one that is already loaded.
     pub fn share(&self, setup: &mut Setup) {
         let profile = &setup.profile.name;
         self.share_one(profile, &mut setup.model);

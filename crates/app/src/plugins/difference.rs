@@ -1,4 +1,4 @@
-//! [`between`]: what differs between the installed files of a plugin and newer ones.
+//! [`between`]: the differences between the installed files of a plugin and newer ones.
 use crate::Failure;
 use haft_present::file_diff::hunks;
 use ignore::WalkBuilder;
@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Files and the contents that they have; of a link, where it leads.
+/// Files and their contents; for a link, its target.
 fn contents(folder: &Path) -> io::Result<BTreeMap<PathBuf, Vec<u8>>> {
     let walk = WalkBuilder::new(folder).standard_filters(false).build();
     let files = walk.flatten().filter(|entry| entry.file_type().is_some_and(|kind| !kind.is_dir()));
@@ -24,7 +24,7 @@ fn contents(folder: &Path) -> io::Result<BTreeMap<PathBuf, Vec<u8>>> {
         .collect()
 }
 
-/// A line for each file, `+` for a new one, `-` for one that is gone, `~` for a changed one, and below it the lines of a text
+/// A line for each file: `+` if it is added, `-` if it is removed, `~` if it is changed. Below it, the lines of a text
 /// that differ.
 pub(super) fn between(before: &Path, after: &Path) -> Result<String, Failure> {
     let (before, after) = (contents(before)?, contents(after)?);
@@ -50,7 +50,7 @@ pub(super) fn between(before: &Path, after: &Path) -> Result<String, Failure> {
     Ok(told)
 }
 
-/// The content as text; empty for other contents, which are compared as a whole.
+/// The content as text; empty for other contents, which are only compared as a whole.
 fn text(content: Option<&Vec<u8>>) -> &str {
     content.and_then(|content| str::from_utf8(content).ok()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! [`fetch`]: brings the files of a plugin into a folder of Haft's own: from a folder, or by `git` from an address.
+//! [`fetch`]: copies the files of a plugin into a folder of Haft's own, from a folder or, with `git`, from an address.
 use crate::Failure;
 use haft_core::git_settings::{FIXED_SETTINGS, options};
 use haft_process::{Exit, Program};
@@ -11,26 +11,26 @@ use std::{
     time::Duration,
 };
 
-/// A plugin with more files is not installed.
+/// Maximum number of files in a plugin.
 const MAX_FILES: usize = 5_000;
 
-/// A larger file is not installed, in bytes.
+/// Maximum size of a file, in bytes.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
-/// A larger plugin is not installed, in bytes.
+/// Maximum size of a plugin, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// How long `git` may take.
+/// Timeout for `git`.
 const CLONE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// What `git` may write into one file, in blocks of 512 bytes: 256 MB.
+/// Maximum size of a file that `git` writes, in blocks of 512 bytes: 256 MB.
 const MAX_CLONE_BLOCKS: u32 = 1 << 19;
 
-/// Where the files of a source are, before one plugin of it is copied.
+/// The files of a source, before one plugin is copied from it.
 pub(super) struct Fetched {
     pub(super) folder: PathBuf,
     pub(super) commit: Option<String>,
-    /// Removed with this.
+    /// The clone, removed when this is dropped.
     _clone: Option<tempfile::TempDir>,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn is_address(source: &str) -> bool {
     source.contains("://") || source.starts_with("git@") || (!Path::new(source).exists() && is_short(source))
 }
 
-/// `OWNER/REPOSITORY` at GitHub.
+/// Whether `source` is `OWNER/REPOSITORY` at GitHub.
 fn is_short(source: &str) -> bool {
     let is_name = |part: &str| {
         !part.is_empty()
@@ -49,7 +49,7 @@ fn is_short(source: &str) -> bool {
     source.split_once('/').is_some_and(|(owner, repository)| is_name(owner) && is_name(repository))
 }
 
-/// Fetches `source`. A clone is in `temporary` until the value is dropped.
+/// Fetches `source`. A clone stays in `temporary` until the value is dropped.
 pub(super) async fn fetch(
     source: &str,
     temporary: &Path,
@@ -94,8 +94,8 @@ async fn clone(source: &str, temporary: &Path, environment: &[(String, String)])
     Ok(Fetched { folder, commit: Some(commit.trim().to_owned()), _clone: Some(clone) })
 }
 
-/// Runs `git` without hooks, submodules, filters of large files and questions, over protocols that start no program of the
-/// address's choice. The result is what it printed, or why it failed.
+/// Runs `git` without hooks, submodules, filters for large files, and prompts, and only with protocols that start no
+/// program that the address chooses. Returns its output, or why it failed.
 pub(super) async fn git(
     folder: &Path,
     arguments: Vec<OsString>,
@@ -134,8 +134,8 @@ pub(super) async fn git(
     }
 }
 
-/// Copies the files of a plugin without those of Git, and returns their SHA-256. Fails for what no plugin needs: links that
-/// lead out, names that are no plain text, devices, and files that are too large or too many.
+/// Copies the files of a plugin without those of Git, and returns their SHA-256. Fails for anything that no plugin
+/// needs: links that lead out, names that are not plain text, devices, and too large or too many files.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<String, Failure> {
     let mut copying = Copying { root: from.canonicalize()?, files: 0, bytes: 0, digest: Sha256::new() };
     copying.folder(&copying.root.clone(), to)?;
@@ -191,14 +191,14 @@ impl Copying {
             )));
         }
         fs::copy(path, to)?;
-        // Without the bits by which a program runs as another user.
+        // Removes the bits with which a program runs as another user.
         let mode = fs::metadata(to)?.permissions().mode();
         fs::set_permissions(to, fs::Permissions::from_mode(mode & 0o777))?;
         self.digest.update(Sha256::digest(fs::read(to)?));
         Ok(())
     }
 
-    /// A relative link to something of the plugin stays a link.
+    /// A relative link to a file within the plugin stays a link.
     fn link(&mut self, path: &Path, name: &Path, to: &Path) -> Result<(), Failure> {
         let target = fs::read_link(path)?;
         let is_relative =

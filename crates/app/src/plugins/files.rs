@@ -1,4 +1,4 @@
-//! [`inside`] and [`json`]: read what a plugin names among its own files, and nothing else.
+//! [`inside`] and [`json`]: read only those files that a plugin names within its own folder.
 use crate::{Failure, untrusted_file};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// A path that a manifest names, relative to the plugin's folder; it exists and does not lead out.
+/// The path that a manifest names, relative to the plugin's folder. The path exists and is inside the folder.
 pub(super) fn inside(folder: &Path, named: &str) -> Result<PathBuf, Failure> {
     let refused = |why: &str| {
         Failure::failed(format!("cannot install the plugin: its path `{}` {why}", named.escape_debug()))
@@ -32,7 +32,7 @@ pub(super) fn json<T: DeserializeOwned>(folder: &Path, name: &Path) -> Result<Op
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error.to_string())),
     };
-    // A list would be taken for a structure whose fields have defaults.
+    // Parsed as an object first: a list could be parsed as a structure whose fields have defaults.
     let found: Map<String, Value> = serde_json::from_str(&text).map_err(|error| failed(error.to_string()))?;
     T::deserialize(Value::Object(found)).map(Some).map_err(|error| failed(error.to_string()))
 }

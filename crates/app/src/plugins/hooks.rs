@@ -5,7 +5,7 @@ use haft_tools::{HookEvent, PluginHook};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Events of Claude Code, and what they are in Haft.
+/// Events of Claude Code, and the corresponding events of Haft.
 const EVENTS: [(&str, HookEvent); 4] = [
     ("PreToolUse", HookEvent::BeforeTool),
     ("PostToolUse", HookEvent::AfterTool),
@@ -13,10 +13,10 @@ const EVENTS: [(&str, HookEvent); 4] = [
     ("Stop", HookEvent::TurnEnd),
 ];
 
-/// Seconds, if a hook names no time; Claude Code waits as long.
+/// Default timeout of a hook in seconds, as in Claude Code.
 const TIMEOUT: u64 = 60;
 
-/// The hooks of the manifests, of the files that they name, and of `hooks/hooks.json`. Entries without an effect in
+/// The hooks in manifests, in the files that manifests name, and in `hooks/hooks.json`. Entries without an effect in
 /// Haft are added to `notes`.
 pub(super) fn of(
     folder: &Path,
@@ -43,7 +43,7 @@ pub(super) fn of(
     Ok(all.iter().flat_map(|written| claude_hooks(written, notes)).collect())
 }
 
-/// The hooks in `hooks` of a file of Claude Code. What has no effect is added to `notes`.
+/// The value `hooks` of a file of Claude Code as hooks. Entries without an effect in Haft are added to `notes`.
 pub(crate) fn claude_hooks(written: &Value, notes: &mut Vec<String>) -> Vec<PluginHook> {
     let written = written.get("hooks").unwrap_or(written);
     let mut found = Vec::new();
@@ -78,7 +78,7 @@ pub(crate) fn claude_hooks(written: &Value, notes: &mut Vec<String>) -> Vec<Plug
     found
 }
 
-/// When a hook runs, in the words of its author.
+/// The event of a hook, in the terms of Claude Code.
 pub(super) fn event_of(hook: &PluginHook) -> String {
     let name = EVENTS.iter().find(|(_, event)| *event == hook.event).map_or("", |(name, _)| name);
     if hook.matcher.is_empty() { name.to_owned() } else { format!("{name} {}", hook.matcher) }

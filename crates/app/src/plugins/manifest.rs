@@ -1,4 +1,4 @@
-//! [`Manifest`]: what a plugin declares, in the format of Claude Code: `.claude-plugin/plugin.json`, and
+//! [`Manifest`]: the declarations of a plugin in the format of Claude Code: `.claude-plugin/plugin.json`, and
 //! `.claude-plugin/marketplace.json` for a folder with several plugins.
 use super::{
     files::{inside, json},
@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Source: code.claude.com/docs/en/plugins-reference, 2026-11. Other fields mean nothing to Haft.
+/// Source: code.claude.com/docs/en/plugins-reference, 2026-11. Haft ignores other fields.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Manifest {
@@ -47,21 +47,21 @@ pub(super) struct Marketplace {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Metadata {
-    /// Folder below the marketplace that holds the sources that do not begin with `./`.
+    /// Folder below the marketplace. Sources that do not begin with `./` are relative to it.
     plugin_root: Option<String>,
 }
 
 /// An entry of a marketplace. It adds to the plugin's own manifest.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Entry {
-    /// Read when the entry is used, so that an invalid one does not make the others unusable.
+    /// Parsed when the entry is used, so that an invalid source does not make the other entries unusable.
     #[serde(default)]
     source: Value,
     #[serde(flatten)]
     pub(super) manifest: Manifest,
 }
 
-/// Where a plugin of a marketplace lies.
+/// The location of a plugin of a marketplace.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Source {
@@ -82,7 +82,7 @@ pub(super) struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// The Git address, with `#REF` where one is named.
+    /// The Git address, followed by `#REF` if a reference is named.
     pub(super) fn address(&self) -> Result<String, Failure> {
         let address = match (&self.repo, &self.url, &self.path) {
             (Some(repo), None, None) => Some(format!("https://github.com/{repo}.git")),
@@ -100,7 +100,7 @@ impl Elsewhere {
     }
 }
 
-/// What a plugin brings: paths relative to its folder.
+/// The parts of a plugin: paths relative to its folder.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     pub(super) skills: Vec<PathBuf>,
@@ -108,12 +108,12 @@ pub(super) struct Contents {
     pub(super) agents: Vec<PathBuf>,
     pub(super) servers: BTreeMap<String, Value>,
     pub(super) hooks: Vec<PluginHook>,
-    /// Entries without an effect in Haft.
+    /// Notes on entries without an effect in Haft.
     pub(super) notes: Vec<String>,
 }
 
 impl Entry {
-    /// Where the plugin lies.
+    /// The location of the plugin.
     pub(super) fn place(&self) -> Result<Source, Failure> {
         serde_json::from_value(self.source.clone()).map_err(|_| {
             let name = self.manifest.name.as_deref().unwrap_or_default().escape_debug();
@@ -147,8 +147,8 @@ impl Manifest {
         json(folder, Path::new(".claude-plugin/plugin.json"))
     }
 
-    /// What the plugin in `folder` brings: what its manifest names, what `entry` of a marketplace does, and the folders with
-    /// the usual names.
+    /// The parts of the plugin in `folder`: those that its manifest names, those that `entry` of a marketplace names,
+    /// and the folders with the usual names.
     pub(super) fn contents(&self, folder: &Path, entry: Option<&Self>) -> Result<Contents, Failure> {
         let both: Vec<&Self> = [Some(self), entry].into_iter().flatten().collect();
         let paths = |usual: &str, of: fn(&Self) -> &Option<Paths>| {
@@ -188,7 +188,7 @@ impl Paths {
     }
 }
 
-/// The servers that manifests name or have in them, and those of `.mcp.json`.
+/// The servers that manifests contain or whose files they name, and those of `.mcp.json`.
 fn servers(folder: &Path, manifests: &[&Manifest]) -> Result<BTreeMap<String, Value>, Failure> {
     let mut files = vec![PathBuf::from(".mcp.json")];
     let mut all = BTreeMap::new();

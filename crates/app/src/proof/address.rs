@@ -1,4 +1,5 @@
-//! [`App::verify_address`]: a bundle that lies on a server, or a pull request with the bundles that its description names.
+//! [`App::verify_address`]: verifies a bundle on a server, or a pull request with the bundles that its description
+//! names.
 use super::{Commits, MAX_BYTES, Subject, Verification, VerifyOptions, of_file};
 use crate::{App, Failure, git::said};
 use haft_http::{Address, Download, Proxy};
@@ -6,11 +7,11 @@ use serde::{Deserialize, de::DeserializeOwned};
 use std::{io::Write, path::Path, time::Duration};
 use tempfile::NamedTempFile;
 
-/// Maximum bytes of what a server tells of a pull request.
+/// Maximum bytes of a server's description of a pull request.
 const MAX_DESCRIPTION: u64 = 8 << 20;
 /// Maximum time for each 16 KiB of a download.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// The text around an address in Markdown.
+/// Characters that surround an address in Markdown.
 const AROUND_ADDRESS: &str = "()<>[]\"'`";
 
 impl App {
@@ -126,8 +127,9 @@ impl Page {
         }
     }
 
-    /// Where the server describes it. `docs.github.com/en/rest/pulls/pulls#get-a-pull-request`, which GitHub Enterprise
-    /// Server has below `/api/v3`, and `docs.gitlab.com/api/merge_requests/#get-single-mr`.
+    /// The address at which the API of the server describes it:
+    /// `docs.github.com/en/rest/pulls/pulls#get-a-pull-request`, which GitHub Enterprise Server has below `/api/v3`,
+    /// and `docs.gitlab.com/api/merge_requests/#get-single-mr`.
     fn api(&self, page: &Address) -> Result<Address, haft_http::AddressError> {
         match self {
             Self::GitHub { repository, number } if page.host() == "github.com" => {
@@ -141,7 +143,7 @@ impl Page {
         }
     }
 
-    /// What to fetch of the repository to have its commits.
+    /// The reference to fetch from the repository to get its commits.
     fn reference(&self) -> String {
         match self {
             Self::GitHub { number, .. } => format!("pull/{number}/head"),
@@ -150,7 +152,7 @@ impl Page {
     }
 }
 
-/// What is to be verified.
+/// A pull request to verify.
 struct PullRequest {
     base: String,
     head: String,
@@ -181,8 +183,8 @@ struct GitLabEnds {
     head_sha: String,
 }
 
-/// The addresses of bundles in a description: those that end with `.zip`. GitLab names an attached file by a path below
-/// the project.
+/// The addresses of bundles in a description: those that end with `.zip`. GitLab names an attached file by a path
+/// relative to the project.
 fn bundles(description: &str, address: &Address, page: &Page) -> Vec<Address> {
     let words = description.split(|c: char| c.is_whitespace() || AROUND_ADDRESS.contains(c));
     let mut found: Vec<Address> = Vec::new();

@@ -1,7 +1,7 @@
-//! [`read`] and [`write`]: a zip file in the one form that a bundle may have, so that each of its bytes says something.
+//! [`read`] and [`write`]: a zip file in the only form that a bundle may have, so that no byte can change unnoticed.
 //!
-//! Members are stored as they are, without compression, times, links, folders or comments. Any zip program unpacks
-//! them. A general reader would skip what it does not need, and a changed byte there would stay unseen.
+//! Members are stored as they are, without compression, times, links, folders or comments. Any zip program can unpack
+//! them. A general zip reader would skip what it does not need, so a changed byte there would go unnoticed.
 use super::Flaw;
 use flate2::Crc;
 
@@ -21,7 +21,7 @@ const END: [u8; 4] = *b"PK\x05\x06";
 /// Length of the part of a member's header that is before its name.
 const HEADER: usize = 30;
 
-/// Version 1.0, no flags, stored, and 1980-01-01, which is the first day that the format can name.
+/// Version 1.0, no flags, no compression, and the earliest date of the format, 1980-01-01.
 const FORM: [u8; 10] = [10, 0, 0, 0, 0, 0, 0, 0, 0x21, 0];
 
 /// A regular file with the permissions 0644, made on Unix.
@@ -49,7 +49,7 @@ pub(super) fn write(members: &[Member]) -> Vec<u8> {
     archive
 }
 
-/// Sizes and counts are bounded before.
+/// Sizes and counts were checked before, so they fit.
 fn small(number: usize) -> [u8; 4] {
     u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes()
 }
@@ -86,7 +86,7 @@ pub(super) fn read(archive: &[u8]) -> Result<Vec<Member>, Flaw> {
     Err(if same == archive.len() { Flaw::CutOff } else { Flaw::Form(same) })
 }
 
-/// The first member, and the text behind it.
+/// The first member, and the bytes after it.
 fn one(archive: &[u8]) -> Result<(Member, &[u8]), Flaw> {
     let (header, rest) = archive.split_at_checked(HEADER).ok_or(Flaw::CutOff)?;
     let number = |from: usize| usize::from(header[from]) | usize::from(header[from + 1]) << 8;
@@ -105,7 +105,7 @@ fn one(archive: &[u8]) -> Result<(Member, &[u8]), Flaw> {
     Ok(((name.to_owned(), content.to_vec()), rest))
 }
 
-/// Whether a name stays in the folder that it is unpacked in, on any system.
+/// Whether a name stays inside the folder into which it is unpacked, on any system.
 fn is_plain(name: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'/');
     let is_part = |part: &str| !part.is_empty() && !part.starts_with('.');

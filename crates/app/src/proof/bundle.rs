@@ -1,4 +1,4 @@
-//! [`Manifest`]: what a bundle says of itself; [`App::bundle`] makes one, and [`unpack`] takes it apart.
+//! [`Manifest`]: the description inside a bundle. [`App::bundle`] makes a bundle, and [`unpack`] reads it.
 use super::{
     Flaw,
     archive::{self, MAX_BYTES, MAX_MEMBERS, Member},
@@ -27,41 +27,42 @@ use tempfile::NamedTempFile;
 const FORMAT: &str = "haft-bundle";
 const VERSION: u64 = 1;
 
-/// `bundle.json`, the first member.
+/// `bundle.json`, the first member of a bundle.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Manifest {
     format: String,
     version: u64,
-    /// The session's ID.
+    /// The ID of the session.
     session: String,
-    /// How many entries its journal has.
+    /// Number of entries in its journal.
     entries: usize,
     /// The last value of its chain.
     head: String,
-    /// The commit at which it began.
+    /// The commit at which the session began.
     commit: Option<String>,
     /// The sessions of its subagents, and of those below them, by ID.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     subagents: BTreeMap<String, End>,
-    /// Contents that are not in the bundle: they hold secrets, or are not kept any more.
+    /// Contents that are not in the bundle, because they hold secrets or are no longer stored.
     left_out: BTreeSet<String>,
     /// SHA-256 of each other member, by name.
     members: BTreeMap<String, String>,
 }
 
-/// How a journal ends.
+/// The end of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct End {
-    /// How many entries it has.
+    /// Number of entries.
     entries: usize,
     /// The last value of its chain.
     head: String,
 }
 
 const MANIFEST: &str = "bundle.json";
-/// The signature of `bundle.json`, and so of the chain's head and of all other members; the second member if it is there.
+/// The signature of `bundle.json`, and so of the chain's head and of all other members. It is the second member, if
+/// present.
 const SIGNATURE: &str = "bundle.json.sig";
 const JOURNAL: &str = "journal.jsonl";
 const PAGE: &str = "index.html";
@@ -69,24 +70,24 @@ const CONTENTS: &str = "contents/";
 /// The journal of a subagent is `subagents/ID.jsonl`.
 const SUBAGENTS: &str = "subagents/";
 
-/// A bundle, made.
+/// A finished bundle.
 #[derive(Clone, Debug)]
 pub struct Bundle {
     /// The whole file.
     pub bytes: Vec<u8>,
     /// Its SHA-256, in hexadecimal.
     pub sha256: String,
-    /// The trailer of a commit that names the session and the head of its chain.
+    /// The trailer for a commit message; it names the session and the head of its chain.
     pub trailer: String,
 }
 
 impl Bundle {
-    /// Writes it to `file`, for its owner alone: a session is private until its owner hands it on. A link leads to the file
-    /// that is written, and a pipe or a device is written to.
+    /// Writes the bundle to `file`, readable by its owner only, because a session is private until its owner shares it.
+    /// If `file` is a link, its target is written; a pipe or a device is written to directly.
     ///
     /// # Errors
     ///
-    /// If that fails; an older file stays as it is then.
+    /// If writing fails; an older file then stays as it is.
     pub fn write(&self, file: &Path) -> Result<(), Failure> {
         let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
         let written = match real.metadata() {
@@ -109,12 +110,12 @@ impl Bundle {
 }
 
 impl App {
-    /// Puts all that a stranger needs to verify the session `id` into one file. `page` is the session as HTML. Secrets
-    /// of the configuration are cut out. The SSH key in the file `key` signs it.
+    /// Writes everything that a third party needs to verify the session `id` to one file. `page` is the session as
+    /// HTML. Secrets of the configuration are removed. The SSH key in the file `key` signs the bundle.
     ///
     /// # Errors
     ///
-    /// If there is no such session, its journal is damaged, it is too large, or the key does not sign.
+    /// If there is no such session, its journal is damaged, the bundle is too large, or signing with the key fails.
     pub fn bundle(&self, id: &str, page: &str, key: Option<&Path>) -> Result<Bundle, Failure> {
         let home = self.home();
         let id = home.find(id)?;
@@ -173,7 +174,7 @@ fn journals<'a>(record: &'a Record, subagents: &'a [Subagent]) -> impl Iterator<
     [record].into_iter().chain(subagents.iter().map(|below| &below.record)).map(|record| &record.entries[..])
 }
 
-/// The member that holds the journal of a subagent.
+/// The name of the member with the journal of a subagent.
 fn member_of(session: &str) -> String {
     format!("{SUBAGENTS}{session}.jsonl")
 }
@@ -200,7 +201,7 @@ impl Manifest {
         if manifest.text().as_bytes() == bytes { Ok(manifest) } else { Err(Flaw::Manifest) }
     }
 
-    /// Whether the members are those that it names.
+    /// Checks that the members are those that the manifest names.
     fn check_members(&self, members: &[Member]) -> Result<(), Flaw> {
         for (name, content) in members {
             let content_hash = name.strip_prefix(CONTENTS);
@@ -228,7 +229,8 @@ impl Manifest {
             .map_or(Ok(()), |name| Err(Flaw::Missing(name)))
     }
 
-    /// Whether each journal of a subagent is the one that it tells of, and works for another one in the bundle.
+    /// Checks that each journal of a subagent is the one that the manifest names, and belongs to a call of another
+    /// session in the bundle.
     fn subagents(&self, members: &[Member]) -> Result<Vec<Subagent>, Flaw> {
         let read = |(id, end): (&String, &End)| {
             let journal = members.iter().find(|(name, _)| *name == member_of(id));
@@ -253,7 +255,8 @@ impl Manifest {
         self.subagents.iter().map(read).collect()
     }
 
-    /// Whether the journal is the one that it tells of, and each content is named by it or by that of a subagent.
+    /// Checks that the journal is the one that the manifest names, and that each content is named by it or by the
+    /// journal of a subagent.
     fn check_record(&self, record: &Record, subagents: &[Subagent], members: &[Member]) -> Result<(), Flaw> {
         let (found, expected) = (record.chain.lines, self.entries);
         if found != expected {
@@ -279,18 +282,18 @@ impl Manifest {
     }
 }
 
-/// What a bundle holds, checked as far as that needs no call.
+/// The content of a bundle, after all checks that do not run calls.
 pub(super) struct Unpacked {
     pub(super) record: Record,
     pub(super) journal: Vec<u8>,
     pub(super) subagents: Vec<Subagent>,
-    /// Contents by their SHA-256.
+    /// The contents, named by their SHA-256.
     pub(super) contents: Vec<Member>,
     /// `bundle.json`, and its signature.
     pub(super) signed: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-/// Takes a bundle apart.
+/// Reads a bundle and checks it.
 pub(super) fn unpack(bundle: &[u8]) -> Result<Unpacked, Flaw> {
     let mut members = archive::read(bundle)?;
     if members[0].0 != MANIFEST {
@@ -316,7 +319,7 @@ fn sha256(content: &[u8]) -> String {
     hex::encode(Sha256::digest(content))
 }
 
-/// Secrets, as they are in text and in a string of JSON.
+/// Secrets to remove, each as it appears in plain text and in a JSON string.
 struct Hiding {
     written: Vec<String>,
 }
@@ -337,12 +340,12 @@ impl Hiding {
         text.lines().map(|line| self.line(line) + "\n").collect::<String>().into_bytes()
     }
 
-    /// A line of a journal; if secrets were in it, with its hash.
+    /// A line of a journal without secrets. If it contained any, the line gets the hash of the original.
     fn line(&self, line: &str) -> String {
         if !self.written.iter().any(|secret| line.contains(secret)) {
             return line.to_owned();
         }
-        // The line's own value is put behind it again.
+        // Appends the line's own chain value again.
         let bare =
             line.rfind(",\"chain\":\"").map_or_else(|| line.to_owned(), |at| line[..at].to_owned() + "}");
         chain::cut(&self.text(&bare), line)

@@ -18,42 +18,42 @@ use std::{
     process::Stdio,
 };
 
-/// The trailer of a message, and the beginning of a note, that names a session.
+/// The trailer of a message that names a session; also the beginning of a note that does.
 pub(super) const TRAILER: &str = "Haft-Session";
 
 /// The commits of a range, the oldest first.
 pub(super) struct Commits {
     /// The root of the repository.
     root: PathBuf,
-    /// Whether its working tree tells executable files from others (`core.fileMode`).
+    /// Whether its working tree distinguishes executable files (`core.fileMode`).
     has_modes: bool,
     pub(super) all: Vec<Commit>,
 }
 
 pub(super) struct Commit {
     hash: String,
-    /// The sessions that it names.
+    /// The sessions that the commit names.
     pub(super) named: Vec<Named>,
-    /// Relative to the root: what it changes; of a merge, what differs from all of its parents.
+    /// The files that the commit changes, relative to the root; for a merge, those that differ from all its parents.
     files: Vec<PathBuf>,
 }
 
-/// What a trailer names.
+/// The content of a trailer.
 #[derive(Clone)]
 pub(super) struct Named {
     pub(super) session: String,
     pub(super) head: ChainValue,
 }
 
-/// What a session left in each file, by the path below the root; `None` of a file that it removed.
+/// The states that a session gave each file, by the path below the root; `None` for a removal.
 pub(super) type FilesLeft = HashMap<PathBuf, HashSet<Option<Blob>>>;
 
-/// A file as a commit holds it.
+/// The state of a file in a commit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Blob {
-    /// SHA-256 of its content; of a link, of where it leads.
+    /// SHA-256 of its content; for a link, of its target.
     hash: String,
-    /// Git's mode of the file: `100644`, `100755` where its owner may run it, `120000` for a link.
+    /// Git's mode of the file: `100644`, `100755` if its owner may execute it, `120000` for a link.
     mode: String,
 }
 
@@ -76,8 +76,8 @@ impl Blob {
 }
 
 impl Commits {
-    /// Finds the commits that `range` names in the repository around `folder`: `A..B`, or a single commit. Returns `None` if
-    /// Git knows nothing of that name.
+    /// Finds the commits that `range` names in the repository around `folder`: `A..B`, or a single commit. Returns
+    /// `None` if Git does not know that name.
     pub(super) fn find(folder: &Path, range: &str) -> Option<Self> {
         let root = PathBuf::from(said(folder, ["rev-parse", "--show-toplevel"])?);
         let hashes = match range.contains("..") {
@@ -93,7 +93,8 @@ impl Commits {
         Some(Self { root, has_modes, all })
     }
 
-    /// What the session of `record` left in files, up to the entry whose value is `head`; `None` if no entry has that value.
+    /// The states that the session of `record` gave to files, up to the entry with the chain value `head`; `None` if no
+    /// entry has that value.
     pub(super) fn left(&self, record: &Record, journal: &[u8], head: ChainValue) -> Option<FilesLeft> {
         let mut lines = journal.split_inclusive(|byte| *byte == b'\n');
         let end = lines.position(|line| ChainedLine::of(line).value == Some(head))? + 1;
@@ -102,7 +103,7 @@ impl Commits {
         // The work tree of a job is a repository of its own, with the same paths.
         let prefix = workspace.strip_prefix(&self.root).unwrap_or(Path::new(""));
         let mut left = FilesLeft::new();
-        // What an undo left behind is in no file.
+        // Changes that were taken back are in no file.
         let path: Vec<_> = active_path(&record.entries[..end]).into_iter().cloned().collect();
         for change in done(&path).flat_map(|entry| changes_in(&entry.fact)) {
             let below = change.path.strip_prefix(&self.root).or(change.path.strip_prefix(&workspace));
@@ -113,7 +114,7 @@ impl Commits {
         Some(left)
     }
 
-    /// The first file of `commit` that none of its sessions left as it is there.
+    /// The first file of `commit` that none of its sessions left in the committed state.
     pub(super) fn difference(&self, commit: &Commit, left: &[&FilesLeft]) -> Result<Option<Flaw>, Failure> {
         for path in &commit.files {
             let (hash, path_shown) = (commit.hash.clone(), path.display().to_string());
@@ -133,7 +134,7 @@ impl Commits {
         if self.has_modes { blob } else { blob.without_x_bit() }
     }
 
-    /// A file of a commit; `None` if it is not in it.
+    /// A file of a commit; `None` if the commit does not have it.
     fn blob(&self, commit: &str, path: &Path) -> Result<Option<Blob>, Failure> {
         let mut list = git(&self.root);
         list.args(["--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--"]).arg(path);
@@ -167,18 +168,18 @@ impl Commit {
         listed.status.success().then(|| Self { hash: hash.to_owned(), named, files })
     }
 
-    /// That it changes files, and names no session.
+    /// The flaw of a commit that changes files but names no session.
     pub(super) fn unnamed(&self) -> Option<Flaw> {
         let is_unnamed = self.named.is_empty() && !self.files.is_empty();
         is_unnamed.then(|| Flaw::NoTrailer(self.hash.clone()))
     }
 
-    /// That the journal of a session which it names has no entry of that value.
+    /// The flaw of a commit that names a chain value which no entry in the session's journal has.
     pub(super) fn without_head(&self, Named { session, head }: &Named) -> Flaw {
         Flaw::NoHead { commit: self.hash.clone(), session: session.clone(), head: head.to_string() }
     }
 
-    /// That a session which it names is not here.
+    /// The failure for a commit that names a session which is not available.
     pub(super) fn cannot_find(&self, session: &str) -> Failure {
         let hash = &self.hash;
         Failure::usage(format!(

@@ -1,4 +1,4 @@
-//! [`Flaw`]: the first thing about a session or a bundle that is not as it was recorded.
+//! [`Flaw`]: the first thing in a session or a bundle that is not as it was recorded.
 use haft_core::chain::ChainFault;
 
 /// The first thing that is not as it was recorded.
@@ -13,19 +13,19 @@ pub enum Flaw {
     /// More members than a bundle may have.
     #[error("the bundle has more than {} members", super::archive::MAX_MEMBERS)]
     TooMany,
-    /// A member has a name of an earlier one.
+    /// A member has the name of an earlier one.
     #[error("the bundle holds `{0}` twice")]
     Twice(String),
     /// A member's name is a path that is not below the bundle.
     #[error("the bundle holds `{}`, which is not a name of a member", .0.escape_debug())]
     Outside(String),
-    /// A member is not stored as it is.
+    /// A member is compressed; members must be stored uncompressed.
     #[error("the member `{0}` is compressed, which no member of a bundle is")]
     Compressed(String),
-    /// The archive's own checksum of a member.
+    /// The archive's own checksum of a member is wrong.
     #[error("the member `{0}` was changed: it has another checksum than its header says")]
     Checksum(String),
-    /// The archive is not in the form of a bundle.
+    /// The archive does not have the form of a bundle.
     #[error("byte {0} of the bundle is not what its members make of it")]
     Form(usize),
     /// There is no `bundle.json`, or it cannot be read.
@@ -34,7 +34,7 @@ pub enum Flaw {
     /// `bundle.json` is not written as Haft writes it.
     #[error("`bundle.json` is not in the form in which Haft writes it")]
     Manifest,
-    /// A format that this Haft does not know.
+    /// The bundle has a format that this version of Haft does not know.
     #[error("the bundle has the format `{}` {version}, and this Haft reads `haft-bundle` 1", .format.escape_debug())]
     Version {
         /// The name of the format.
@@ -42,22 +42,22 @@ pub enum Flaw {
         /// Its version.
         version: u64,
     },
-    /// `bundle.json` names a member that is not there.
+    /// `bundle.json` names a member that is missing.
     #[error("the member `{0}` is missing")]
     Missing(String),
-    /// A member that `bundle.json` does not name.
+    /// `bundle.json` does not name this member.
     #[error("`bundle.json` does not name the member `{0}`")]
     Unlisted(String),
-    /// A member that no bundle has.
+    /// Bundles have no such member.
     #[error("the member `{0}` is not one of a bundle of version 1")]
     Unknown(String),
-    /// The content of a member is not what `bundle.json` says.
+    /// The content of a member does not match `bundle.json`.
     #[error("the member `{0}` was changed: it has another SHA-256 than `bundle.json` says")]
     Member(String),
-    /// A content is not the one of its hash.
+    /// A content does not match its hash.
     #[error("the content `{0}` was changed: its SHA-256 is not its name")]
     Content(String),
-    /// A content that a change names is not there.
+    /// A content that a change names is missing.
     #[error("the content `{hash}`, which entry {seq} names, is missing")]
     NoContent {
         /// Its SHA-256.
@@ -65,52 +65,52 @@ pub enum Flaw {
         /// The entry.
         seq: u64,
     },
-    /// A content that no change names.
+    /// No change names this content.
     #[error("no entry names the content `{0}`")]
     Stray(String),
-    /// What should name the session cannot be an ID.
+    /// The name of the session is not a valid ID.
     #[error("`{}` is not the ID of a session", .0.escape_debug())]
     NoSession(String),
-    /// The journal is the one of another session.
+    /// The journal belongs to another session.
     #[error("the journal is that of the session `{found}`, not of `{expected}`")]
     OtherSession {
         /// In the journal.
         found: String,
-        /// In `bundle.json`, or by the folder.
+        /// The ID in `bundle.json`, or in the name of the folder.
         expected: String,
     },
-    /// The journal of a subagent does not hold.
+    /// The journal of a subagent is invalid.
     #[error("in the session `{session}` of a subagent: {flaw}")]
     Subagent {
         /// ID of the session.
         session: String,
-        /// What is wrong.
+        /// The flaw.
         flaw: Box<Flaw>,
     },
-    /// A session in the bundle works for no other one in it.
+    /// A session in the bundle is a subagent of no other session in it.
     #[error("the session `{0}` is that of no subagent of the bundle's session")]
     NoSubagent(String),
-    /// The chain does not hold.
+    /// The chain is broken.
     #[error("{0}")]
     Chain(ChainFault),
-    /// A line is no entry.
+    /// A line is not an entry.
     #[error("line {0} cannot be read as an entry")]
     Unreadable(usize),
     /// The first entry is not the beginning of a session.
     #[error("line 1 does not begin a session")]
     NoBeginning,
-    /// The beginning of a session stands further down.
+    /// The beginning of a session appears again further down.
     #[error("line {0} begins a second session")]
     SecondBeginning(usize),
-    /// An entry has a place that is not behind the one before it.
+    /// The sequence number of an entry is not higher than that of the entry before it.
     #[error("line {line}: entry {seq} stands behind a later one, or twice")]
     Order {
-        /// Counted from 1.
+        /// Line number, counted from 1.
         line: usize,
         /// The place of the entry.
         seq: u64,
     },
-    /// An entry is about a call that no entry before it made.
+    /// An entry refers to a call that no earlier entry made.
     #[error("entry {seq} is about the call `{}`, which no entry before it made", .call.escape_debug())]
     UnknownCall {
         /// The place of the entry.
@@ -126,7 +126,7 @@ pub enum Flaw {
         /// The call.
         call: String,
     },
-    /// The model spoke again before each call had its result.
+    /// The model replied again before each call had its result.
     #[error("entry {seq} is a reply of the model, and the call `{}` before it has no result", .call.escape_debug())]
     NoResult {
         /// The place of the entry.
@@ -134,10 +134,10 @@ pub enum Flaw {
         /// The call.
         call: String,
     },
-    /// A line is marked as cut, but nothing in it is.
+    /// A line is marked as cut, but nothing in it was cut.
     #[error("line {0} is said to have secrets cut out, and has no `[key]`")]
     NothingCut(usize),
-    /// Another last value of the chain.
+    /// The last value of the chain differs.
     #[error("the chain ends with `{found}`, not with `{expected}`")]
     Head {
         /// SHA-256 of the journal.
@@ -145,7 +145,7 @@ pub enum Flaw {
         /// SHA-256 in `bundle.json`.
         expected: String,
     },
-    /// Another number of entries.
+    /// The number of entries differs.
     #[error("the journal has {found} entries, not {expected}")]
     Entries {
         /// In the journal.
@@ -153,7 +153,7 @@ pub enum Flaw {
         /// Number in `bundle.json`.
         expected: usize,
     },
-    /// Another commit.
+    /// The commit differs.
     #[error("the session began at {}, not at {}", commit(.found.as_deref()), commit(.expected.as_deref()))]
     Commit {
         /// In the journal.
@@ -164,23 +164,23 @@ pub enum Flaw {
     /// A bundle that should be signed is not.
     #[error("the bundle is not signed")]
     Unsigned,
-    /// The signature is not one of this bundle.
+    /// The signature does not belong to this bundle.
     #[error("the signature is not one of this bundle: {0}")]
     Signature(String),
-    /// The key of the signature is not one of those that count.
+    /// The key of the signature is not one of the accepted keys.
     #[error("the bundle is signed with {key}, which `{signers}` does not name")]
     Signer {
         /// Its kind and fingerprint.
         key: String,
-        /// The file with the keys that count.
+        /// The file with the accepted keys.
         signers: String,
     },
-    /// A commit changes files, and names no session.
+    /// A commit changes files but names no session.
     #[error(
         "the commit `{0}` names no session: neither its message nor its note has a line `Haft-Session: …`"
     )]
     NoTrailer(String),
-    /// A commit names a value of the chain that no entry has.
+    /// A commit names a chain value that no entry has.
     #[error("the commit `{commit}` names the value `{head}`, which no entry of the session `{session}` has")]
     NoHead {
         /// The commit.
@@ -198,7 +198,7 @@ pub enum Flaw {
         /// The file.
         path: String,
     },
-    /// A commit holds a file that its sessions left otherwise.
+    /// A commit contains a file in a state in which its sessions did not leave it.
     #[error("in the commit `{commit}`, `{}` is not as any call of its session left it", .path.escape_debug())]
     OtherContent {
         /// The commit.

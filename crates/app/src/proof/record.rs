@@ -1,4 +1,4 @@
-//! [`Record`]: a journal whose chain holds and whose entries are those of one session, in order.
+//! [`Record`]: a journal with a valid chain, whose entries belong to one session and are in order.
 use super::{Flaw, bytes, is_id};
 use crate::Failure;
 use haft_core::{
@@ -21,7 +21,7 @@ pub(super) struct Subagent {
 }
 
 impl Subagent {
-    /// Reads `journal`, which must be the one of `session`.
+    /// Reads `journal`, which must belong to `session`.
     pub(super) fn read(session: String, journal: Vec<u8>, cuts: Cuts) -> Result<Self, Flaw> {
         match Record::read(&journal, Some(&session), cuts) {
             Ok(record) => Ok(Self { session, record, journal }),
@@ -29,7 +29,7 @@ impl Subagent {
         }
     }
 
-    /// All that worked for the session with these entries, and those below them, as far as `home` has their journals.
+    /// All subagents of the session with these entries, and all below them, as far as `home` has their journals.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl Subagent {
     }
 }
 
-/// The sessions of the subagents that the results of calls name.
+/// The sessions of the subagents that results of calls name.
 pub(super) fn subagents(entries: &[Arc<Entry>]) -> Vec<SessionId> {
     let results = entries.iter().filter_map(|entry| match &entry.fact {
         Fact::ToolEnded { result, .. } => result.report(),
@@ -67,14 +67,14 @@ pub(super) fn subagents(entries: &[Arc<Entry>]) -> Vec<SessionId> {
     results.filter_map(session).collect()
 }
 
-/// A journal that holds.
+/// A valid journal.
 pub(super) struct Record {
     pub(super) chain: Chain,
     pub(super) entries: Vec<Arc<Entry>>,
 }
 
 impl Record {
-    /// Reads `journal`, which must be the one of `session`, if that is known.
+    /// Reads `journal`, which must belong to `session`, if that is known.
     pub(super) fn read(journal: &[u8], session: Option<&str>, cuts: Cuts) -> Result<Self, Flaw> {
         let chain = chain::check(journal, cuts).map_err(Flaw::Chain)?;
         let mut entries: Vec<Arc<Entry>> = Vec::with_capacity(chain.lines);
@@ -103,13 +103,13 @@ impl Record {
         }
     }
 
-    /// Whether a call has ended, so that it can be made again.
+    /// Whether it has a call that ended, so that there is something to run again.
     pub(super) fn has_calls(&self) -> bool {
         self.entries.iter().any(|entry| matches!(entry.fact, Fact::ToolEnded { .. }))
     }
 }
 
-/// The calls of a journal as far as it has been read.
+/// The calls of the part of a journal that was read so far.
 #[derive(Default)]
 struct Calls {
     states: HashMap<CallId, CallState>,
@@ -127,8 +127,8 @@ enum CallState {
 }
 
 impl Calls {
-    /// Each call of a reply begins and ends in entries behind it, and ends once. The other fields of a call are for
-    /// readers alone: a replay does not produce them.
+    /// Checks that each call of a reply begins and ends in later entries, and ends once. The other fields of a call are
+    /// not checked: they are only for readers, and a replay does not produce them.
     fn check(entries: &[Arc<Entry>]) -> Result<(), Flaw> {
         let mut calls = Self::default();
         for (place, entry) in entries.iter().enumerate() {
@@ -141,11 +141,11 @@ impl Calls {
         Ok(())
     }
 
-    /// The calls where an undo went back to: those that had not ended there may be left as they are.
+    /// The calls at the point to which an undo went back. Calls that had not ended there may stay without a result.
     fn behind(entries: &[Arc<Entry>]) -> Self {
         let mut calls = Self::default();
         for entry in active_path(entries) {
-            // It was checked when it came.
+            // Already checked when it was read first.
             let _checked_before = calls.apply(entry);
         }
         calls.abandon();
@@ -199,12 +199,13 @@ impl Calls {
     }
 }
 
-/// Leaves out what calls only proposed, which was in no file, and what an undo was about to do: `rewound` names what it did.
+/// The entries without proposals of calls, which were never written to files, and without plans of an undo: `rewound`
+/// records what it did.
 pub(super) fn done(entries: &[Arc<Entry>]) -> impl Iterator<Item = &Arc<Entry>> {
     entries.iter().filter(|entry| !matches!(entry.fact, Fact::ApprovalAsked { .. } | Fact::Rewinding(_)))
 }
 
-/// The contents that were in files of the workspace before or after a change, each with the first entry that names it.
+/// The contents of files of the workspace before or after a change, each with the first entry that names it.
 pub(super) fn named_contents<'a>(journals: impl Iterator<Item = &'a [Arc<Entry>]>) -> BTreeMap<String, Seq> {
     let mut named = BTreeMap::new();
     for entry in journals.flat_map(done) {

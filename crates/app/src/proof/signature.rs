@@ -8,14 +8,14 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
-/// What is signed: a signature of something else does not count.
+/// The namespace of signatures: a signature of another kind of content is not accepted.
 const NAMESPACE: &str = "haft-bundle";
 
-/// Signs `content` with the key in the file `key`, or the one of the agent that belongs to a public key.
+/// Signs `content` with the key in the file `key`. If that is a public key, the SSH agent signs.
 ///
 /// # Errors
 ///
-/// If `ssh-keygen` cannot be started, or does not sign.
+/// If `ssh-keygen` cannot be started, or cannot sign.
 pub(super) fn sign(content: &[u8], key: &Path) -> Result<Vec<u8>, Failure> {
     let output = ssh_keygen(&["-Y", "sign", "-n", NAMESPACE, "-f", &text(key)?], content)?;
     if output.status.success() {
@@ -24,11 +24,12 @@ pub(super) fn sign(content: &[u8], key: &Path) -> Result<Vec<u8>, Failure> {
     Err(Failure::failed(format!("cannot sign with `{}`: {}", key.display(), said(&output.stderr))))
 }
 
-/// Returns whose key signed `content`: a name that the file `signers` gives it, otherwise its fingerprint.
+/// Returns the owner of the key that signed `content`: the key's name in the file `signers`, otherwise its fingerprint.
 ///
 /// # Errors
 ///
-/// The inner one if the signature does not hold, or `signers` names no such key.
+/// If `ssh-keygen` cannot be run. The inner error is returned if the signature is invalid, or `signers` does not name
+/// the key.
 pub(super) fn signer(
     content: &[u8],
     signature: &[u8],
@@ -54,7 +55,7 @@ pub(super) fn signer(
     Ok(if verified.status.success() { Ok(format!("{name}, with {key}")) } else { Err(unknown()) })
 }
 
-/// Runs `ssh-keygen` with `input` on its standard input. It may ask for a passphrase on the terminal, and use the
+/// Runs `ssh-keygen` with `input` on its standard input. It may ask for a passphrase on the terminal, and use the SSH
 /// agent.
 fn ssh_keygen(words: &[&str], input: &[u8]) -> Result<Output, Failure> {
     let run = || -> io::Result<Output> {
@@ -76,7 +77,7 @@ fn text(path: &Path) -> Result<String, Failure> {
     text.ok_or_else(|| Failure::usage(format!("cannot use `{}`: its name is not UTF-8", path.display())))
 }
 
-/// The last line of what it printed.
+/// The last line of its output.
 fn said(printed: &[u8]) -> String {
     let printed = String::from_utf8_lossy(printed);
     printed.trim_end().lines().next_back().unwrap_or("it says no reason").to_owned()

@@ -1,10 +1,10 @@
-//! [`Verification::lines`]: what a verification came to, in words.
+//! [`Verification::lines`]: the result of a verification as text.
 use super::Verification;
 use crate::replay::not_made_again;
 use haft_present::{counted, safe};
 
 impl Verification {
-    /// The result for a person, a line each: whether `target` holds, and then what was checked.
+    /// The result for the user, a line each: whether `target` is as recorded, and then what was checked.
     #[must_use]
     pub fn lines(&self, target: &str) -> Vec<String> {
         let Self { entries, difference, head, unchained, cut, calls, tests, not_again, .. } = self;

@@ -1,5 +1,5 @@
 //! [`copy`]: copies a workspace as it was when a session began, as far as the journal shows: the current files, with
-//! those that the session changed as they were before.
+//! the session's own changes taken back.
 use crate::{
     Failure,
     git::{git, local, said},
@@ -16,12 +16,12 @@ use std::{
     sync::Arc,
 };
 
-/// A larger workspace is not copied.
+/// Maximum number of files in a workspace that is copied.
 const MAX_FILES: usize = 100_000;
 const MAX_BYTES: u64 = 2 << 30;
 
-/// Copies `workspace` to `to` and puts back what the entries say; `contents`: where the session keeps them. Of the
-/// files that Git ignores, only those in `reads` are copied.
+/// Copies `workspace` to `to` and takes back the changes in the entries. `contents`: the folder of the session's
+/// contents. Of the files that Git ignores, only those in `reads` are copied.
 pub(super) fn copy(
     workspace: &Path,
     to: &Path,
@@ -44,8 +44,8 @@ pub(super) fn copy(
     restore(to, entries, contents)
 }
 
-/// Checks `commit` of the repository of `folder` out below `to`, puts back what the entries say, and returns where the
-/// files of `folder` are, and where the copy finds the objects of the repository.
+/// Checks `commit` of the repository of `folder` out below `to` and takes back the changes in the entries. Returns the
+/// path of `folder` in the copy, and the folder with the objects of the repository.
 pub(super) fn check_out(
     folder: &Path,
     commit: &str,
@@ -69,7 +69,7 @@ pub(super) fn check_out(
     let top =
         said(folder, ["rev-parse", "--show-toplevel"]).ok_or_else(|| failed("it is in no repository"))?;
     let below = said(folder, ["rev-parse", "--show-prefix"]).unwrap_or_default();
-    // Objects are read where they are, and nothing of the repository's own settings is taken.
+    // The clone reads the objects where they are, and takes no settings of the repository.
     let words = ["clone", "--quiet", "--shared", "--no-checkout", "--template=", "--"];
     tried(local(folder).args(words).arg(&top).arg(to))?;
     tried(git(to).args(["checkout", "--quiet", "--detach", commit, "--"]))?;
@@ -81,7 +81,8 @@ pub(super) fn check_out(
     Ok((work, objects.map_err(|error| failed(&error.to_string()))?))
 }
 
-/// Puts the files that the entries of a session changed back as they were before; `contents`: where the session keeps them.
+/// Restores the files that the entries of a session changed to their state before. `contents`: the folder of the
+/// session's contents.
 pub(crate) fn restore(to: &Path, entries: &[Arc<Entry>], contents: &Path) -> Result<(), Failure> {
     let kept = LocalStage::new(contents.to_owned());
     let beginnings = beginnings(entries);
@@ -91,17 +92,17 @@ pub(crate) fn restore(to: &Path, entries: &[Arc<Entry>], contents: &Path) -> Res
         after: None,
         new_folders: 0,
     };
-    // What is as before already needs no content: an export has none.
+    // Files that already have their earlier state need no content; an export has no contents.
     let compared: Vec<Change> = beginnings.iter().map(as_before).collect();
     let restored =
         kept.conflicts(to, &compared).and_then(|differing| put_all_back(&kept, to, &beginnings, &differing));
     restored.map_err(|error| Failure::failed(format!("cannot restore the files of the session: {error}")))
 }
 
-/// How many files were copied, one more than the most where it is too much.
+/// Returns the number of copied files; the maximum plus one if there are too many files or bytes.
 fn copy_files(workspace: &Path, to: &Path, reads: &[PathBuf]) -> io::Result<usize> {
     let (mut files, mut bytes) = (0, 0);
-    // A repository that lies elsewhere would be written to by the replay.
+    // A file `.git` refers to a repository elsewhere, to which the replay would write.
     let is_wanted = |entry: &ignore::DirEntry| entry.file_name() != ".git" || entry.path().is_dir();
     let walk = WalkBuilder::new(workspace).hidden(false).filter_entry(is_wanted).build();
     for entry in walk.flatten() {
@@ -122,7 +123,7 @@ fn copy_files(workspace: &Path, to: &Path, reads: &[PathBuf]) -> io::Result<usiz
     Ok(files)
 }
 
-/// Copies one file or link, or makes the folder. Returns the bytes of a file.
+/// Copies one file or link, or makes one folder. Returns the size of a file.
 pub(crate) fn copy_one(from: &Path, to: &Path) -> io::Result<u64> {
     let kind = fs::symlink_metadata(from)?;
     if kind.is_dir() {
@@ -135,7 +136,7 @@ pub(crate) fn copy_one(from: &Path, to: &Path) -> io::Result<u64> {
     Ok(0)
 }
 
-/// What each file that the session changed was before the first change.
+/// The state of each file before the session first changed it.
 fn beginnings(entries: &[Arc<Entry>]) -> BTreeMap<PathBuf, Option<FileState>> {
     let mut beginnings = BTreeMap::new();
     for entry in active_path(entries).into_iter().filter(|entry| is_done(&entry.fact)) {
@@ -150,13 +151,13 @@ fn is_done(fact: &Fact) -> bool {
     matches!(fact, Fact::Staged { .. } | Fact::SubagentChanged { .. })
 }
 
-/// A path out of a journal must not lead out of the copy.
+/// Whether a path from a journal stays inside the copy.
 pub(super) fn is_inside(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Restores the earlier state at the `differing` paths: links and files go first, since names may be below them, then
-/// folders with all that came into them.
+/// Restores the earlier state at the `differing` paths: first links and files, since other paths may be below them,
+/// then folders with everything added to them.
 fn put_all_back(
     kept: &LocalStage,
     copy: &Path,
@@ -177,7 +178,7 @@ fn put_all_back(
             clear(copy, path, fs::FileType::is_dir, |place| fs::remove_dir_all(place)).map_err(of(path))?;
         }
     }
-    // A file that is gone again may have left its folder.
+    // Removing a file may leave an empty folder.
     for (path, _) in beginnings.iter().rev().filter(|(_, before)| before.is_none()) {
         leave_no_empty_folder(copy, path, beginnings);
     }
@@ -196,7 +197,7 @@ fn put_all_back(
     }
 }
 
-/// A folder that a file made is not a change of its own.
+/// Removes empty folders above `path`: a folder that was made for a file is not recorded as a change.
 fn leave_no_empty_folder(copy: &Path, path: &Path, beginnings: &BTreeMap<PathBuf, Option<FileState>>) {
     let above = path.ancestors().skip(1).take_while(|above| !above.as_os_str().is_empty());
     for folder in above.take_while(|folder| !beginnings.contains_key(*folder)) {
@@ -223,7 +224,7 @@ fn clear(
     }
 }
 
-/// Fails if a link leads out of the copy, so that nothing outside is written or removed.
+/// Fails if a link leads out of the copy, so that nothing outside of it is written or removed.
 fn check_inside(copy: &Path, place: &Path) -> io::Result<()> {
     match place.parent().map(Path::canonicalize).transpose()? {
         Some(folder) if !folder.starts_with(copy) => {

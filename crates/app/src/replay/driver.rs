@@ -1,4 +1,5 @@
-//! [`Driver`]: repeats the recorded prompts and answers of a session, and compares the results of its calls.
+//! [`Driver`]: repeats the recorded prompts and answers of a session, and compares the results of its calls with the
+//! recorded ones.
 use super::{
     known_agent,
     moved::Moved,
@@ -15,12 +16,12 @@ use std::{io, time::Duration};
 /// The prompt to use if the recorded turn continued and this one did not.
 const GO_ON: &str = "Continue.";
 
-/// Between two looks at a session that is being closed.
+/// Interval between two checks whether a session has closed.
 const CLOSING_INTERVAL: Duration = Duration::from_millis(5);
 /// Limit for the work that a session finishes while it closes.
 const CLOSING_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What another model was asked and does.
+/// A part of what another model does in the replay.
 #[derive(Clone, Copy, Debug)]
 pub enum Shown<'a> {
     /// A recorded prompt.
@@ -32,7 +33,7 @@ pub enum Shown<'a> {
 /// Shows what another model does.
 pub type Show<'a> = &'a mut (dyn FnMut(Shown<'_>) -> io::Result<()> + Send);
 
-/// A replay as far as it has come.
+/// A replay in progress.
 pub(super) struct Driver {
     recording: Recording,
     heard: Recording,
@@ -40,13 +41,13 @@ pub(super) struct Driver {
     /// Number of the first reply that another model gives.
     handed_over: usize,
     has_other_model: bool,
-    /// Whether what lies outside of the copy may be touched.
+    /// Whether effects outside of the copy are allowed.
     allows_all: bool,
     next_input: usize,
     subagents: Subagents,
-    /// Compared calls of the session itself.
+    /// Number of compared calls of the session itself.
     own_calls: usize,
-    /// Where the replay keeps its own sessions.
+    /// The home of the replay's own sessions.
     home: Home,
     report: ReplayReport,
 }
@@ -109,13 +110,13 @@ impl Driver {
         Ok(self.report)
     }
 
-    /// The agent that continues from the last input on, if it is another one than before.
+    /// The agent that continues from the last input on, if it differs from the agent before.
     fn next_agent(&mut self) -> Option<String> {
         let is_due = |(place, _): &mut (usize, String)| *place < self.next_input;
         self.recording.agents.extract_if(.., is_due).last().map(|(_, agent)| agent)
     }
 
-    /// A turn that ended before the recorded one did is told to continue.
+    /// Returns the next command. A turn that ended earlier than the recorded one is told to continue.
     fn next_command(&mut self, show: Show<'_>) -> Result<Option<Command>, Failure> {
         let said = self.heard.replies.len();
         Ok(match self.recording.inputs.get(self.next_input) {
@@ -134,7 +135,7 @@ impl Driver {
         })
     }
 
-    /// Whether another model is asked by now.
+    /// Whether the replay has reached the replies of another model.
     fn is_other_model(&self) -> bool {
         self.has_other_model && self.heard.replies.len() >= self.handed_over
     }
@@ -184,7 +185,7 @@ impl Driver {
         Ok(())
     }
 
-    /// What a person said in the middle of the turn.
+    /// Sends the recorded prompts that were sent in the middle of the turn.
     fn steer(&mut self, session: &Session) -> Result<(), Failure> {
         let said = self.heard.replies.len();
         while let Some(Input { after, steers: true, command }) = self.recording.inputs.get(self.next_input) {
@@ -197,13 +198,13 @@ impl Driver {
         Ok(())
     }
 
-    /// The recorded call that this one repeats.
+    /// The recorded call that corresponds to `call`.
     fn recorded(&self, call: &CallId) -> Option<&RecordedCall> {
         let reply = self.heard.replies.len().checked_sub(1)?;
         self.recording.call(reply, call).filter(|_| reply < self.handed_over)
     }
 
-    /// The recorded call that repeats itself where `call` asks: `call`, or the one that its subagent makes.
+    /// The recorded call that corresponds to the one that asks: to `call`, or to the call `made` of its subagent.
     fn asking(&self, call: &CallId, made: Option<&ToolCall>) -> Option<&RecordedCall> {
         if let (Some(attempts), Some(made)) = (self.attempts_of(call), made) {
             return self.of_subagent(&attempts.subagent()?, made);
@@ -215,13 +216,13 @@ impl Driver {
         }
     }
 
-    /// The recorded attempts that those of `call` repeat.
+    /// The recorded attempts that correspond to those of `call`.
     fn attempts_of(&self, call: &CallId) -> Option<&RecordedCall> {
         let place = self.heard.attempts.iter().position(|made| made.id == *call)?;
         self.recording.taken().nth(place)
     }
 
-    /// The call that a subagent, or one below it, made so.
+    /// The recorded call of the subagent `session`, or of one below it, with the ID, name and arguments of `made`.
     fn of_subagent(&self, session: &SessionId, made: &ToolCall) -> Option<&RecordedCall> {
         let arguments = self.moved.back_all(&made.arguments);
         let calls = &self.subagents.get(session)?.calls;
@@ -232,8 +233,8 @@ impl Driver {
         calls.iter().find(is_meant).or_else(|| below().find_map(|below| self.of_subagent(&below, made)))
     }
 
-    /// What was denied is denied again. Changes to files of the copy are allowed; the person must allow any other
-    /// recorded effect that is asked for.
+    /// Answers a request for approval. What was denied is denied again. Changes to files of the copy are allowed; the
+    /// user must allow any other recorded effect that needs an approval.
     fn approval(
         &mut self,
         call: &CallId,
@@ -247,7 +248,7 @@ impl Driver {
         };
         match asking.approval {
             Some(answer @ (Answer::No | Answer::Unanswered | Answer::NotUnderstood)) => answer,
-            // The mode or a rule denied what it had done.
+            // In the recording, the mode or a rule denied the call.
             _ if asking.is_denied() => Answer::Unanswered,
             _ if allowed => Answer::Once,
             _ if asking.started.is_none() || asking.reached_out() => Answer::Unanswered,
@@ -275,14 +276,14 @@ impl Driver {
         if !recorded.is_compared() || recorded.ended.is_none() || now.ended.is_none() {
             return;
         }
-        // What differs first, differs in the session of the subagent.
+        // The first difference is in the session of the subagent, so that is reported.
         let below = self.compare_subagent(&recorded, &now);
         let is_test = self.recording.is_test(&recorded);
         self.report.difference = below.or_else(|| self.between(&recorded, &now, is_test));
         self.own_calls += 1;
     }
 
-    /// The attempt that was taken is made again, with all that it did.
+    /// Compares the attempt that was taken: it is made again, with all its calls.
     fn compare_attempts(&mut self) {
         let Some(now) = self.heard.attempts.last().cloned() else { return };
         let Some(recorded) = self.attempts_of(&now.id).cloned() else { return };
@@ -301,7 +302,7 @@ impl Driver {
         recorded.difference(now, is_test, &self.moved)
     }
 
-    /// The calls that a subagent made for `recorded`, beside those that one made for `now`.
+    /// Compares the calls that a subagent made for `recorded` with those that a subagent made for `now`.
     fn compare_subagent(&mut self, recorded: &RecordedCall, now: &RecordedCall) -> Option<Difference> {
         let (was, is) = (recorded.subagent()?, now.subagent()?);
         let recording = self.subagents.get(&was)?.clone();
@@ -319,7 +320,7 @@ impl Driver {
         None
     }
 
-    /// The first recorded call that the replay never came to.
+    /// The first recorded call that the replay did not reach.
     fn not_made(&self) -> Option<Difference> {
         let expected =
             self.recording.calls.iter().filter(|call| call.is_compared() && call.reply < self.handed_over);

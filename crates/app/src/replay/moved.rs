@@ -1,4 +1,4 @@
-//! [`Moved`]: rewrites paths of a workspace in texts to those of its copy.
+//! [`Moved`]: replaces the paths of a workspace in texts by those of its copy.
 use haft_core::relocated;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -16,12 +16,12 @@ impl Moved {
         Self { from: from.to_string_lossy().into_owned(), to: to.to_string_lossy().into_owned() }
     }
 
-    /// `text`, which was written of the folder, as it reads of the copy.
+    /// `text` with paths of the folder replaced by those of the copy.
     pub(super) fn there(&self, text: &str) -> String {
         relocated(text, &self.from, &self.to)
     }
 
-    /// `text`, which was written of the copy, as it reads of the folder.
+    /// `text` with paths of the copy replaced by those of the folder.
     pub(super) fn back(&self, text: &str) -> String {
         relocated(text, &self.to, &self.from)
     }
@@ -32,7 +32,7 @@ impl Moved {
         !leads_up && Path::new(&self.to).join(path).starts_with(&self.to)
     }
 
-    /// `value` with every text in it as [`Self::there`] reads.
+    /// `value` with [`Self::there`] applied to every text in it.
     pub(crate) fn all_there<T: Serialize + DeserializeOwned>(&self, value: &T) -> serde_json::Result<T> {
         serde_json::from_value(self.value(serde_json::to_value(value)?))
     }
@@ -42,7 +42,7 @@ impl Moved {
         self.value(value.clone())
     }
 
-    /// `value` with every text in it as [`Self::back`] reads.
+    /// `value` with [`Self::back`] applied to every text in it.
     pub(super) fn back_all(&self, value: &Value) -> Value {
         Self { from: self.to.clone(), to: self.from.clone() }.value(value.clone())
     }

@@ -1,5 +1,5 @@
-//! [`NotAgain`]: the hook of a replay. It keeps calls from running that did not run when they were recorded, or that would
-//! do something outside of the copy a second time, and puts the files that they left into the copy.
+//! [`NotAgain`]: the hook of a replay that keeps calls from running again. These are calls that did not run when they
+//! were recorded, and calls with effects outside of the copy. The files that the latter changed are put into the copy.
 use super::{
     copy::is_inside,
     moved::Moved,
@@ -17,15 +17,15 @@ use std::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-/// Denies calls by what was recorded of them.
+/// Denies calls according to their recording.
 pub(super) struct NotAgain {
-    /// By the call's ID, which several sessions and replies may share.
+    /// Calls by their ID, which several sessions and replies may use.
     recorded: HashMap<CallId, Vec<Known>>,
     /// Whether commands of the replay run in views, without a network and other folders.
     is_isolated: bool,
     /// The copy of the workspace.
     work: PathBuf,
-    /// Where the recorded session keeps the contents of files.
+    /// The recorded session's stored contents of files.
     contents: LocalStage,
     /// Where the replay keeps its own sessions.
     home: Home,
@@ -42,8 +42,8 @@ struct Known {
 }
 
 impl NotAgain {
-    /// Collects the calls of a session and its subagents. `contents`: the folder where the session keeps the contents of
-    /// files. `home`: where the replay keeps its own sessions.
+    /// Collects the calls of a session and its subagents. `contents`: the folder of the session's contents. `home`: where
+    /// the replay keeps its own sessions.
     pub(super) fn of<'a>(
         recordings: impl Iterator<Item = &'a Recording>,
         moved: &Moved,
@@ -71,8 +71,8 @@ impl NotAgain {
         Self { is_isolated: wants_views && stage.unconfined(&self.work).is_none(), ..self }
     }
 
-    /// Those that the call may be. If an ID is shared, the arguments tell which one, unless the tool has other names for
-    /// them.
+    /// The recorded calls that may correspond to `call`. If several share its ID, the arguments decide, unless none has
+    /// equal arguments.
     fn known(&self, call: &ToolCall) -> Vec<&Known> {
         let known = self.recorded.get(&call.id).map(Vec::as_slice).unwrap_or_default();
         let alike: Vec<_> = known.iter().filter(|known| known.arguments == call.arguments).collect();

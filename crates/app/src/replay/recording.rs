@@ -1,5 +1,4 @@
-//! [`Recording`]: what a session recorded, as a replay needs it: its prompts, the replies of the model, and the result
-//! of each call.
+//! [`Recording`]: what a replay needs of a session: its prompts, the replies of the model, and the result of each call.
 use super::{
     moved::Moved,
     report::{Difference, FileOutcome},
@@ -12,32 +11,32 @@ use haft_core::{
 use serde_json::Value;
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
-/// The tool that delivers the work of a job: to repositories and people, who are not to get it again.
+/// The tool that delivers the work of a job to repositories and people. A replay does not deliver it again.
 pub(super) const PUBLISH: &str = "publish";
 
 /// The tool that sends a request, which a replay does not send again.
 pub(super) const FETCH: &str = "fetch";
 
-/// The conversation of a session, abandoned branches left out.
+/// The conversation of a session, without abandoned branches.
 #[derive(Debug, Default)]
 pub(super) struct Recording {
-    /// What people said.
+    /// The inputs of the user.
     pub(super) inputs: Vec<Input>,
-    /// The agents that the session continued with, each with the place among the inputs from which on it worked.
+    /// The agents that the session continued with, each with the index of the first input that it worked on.
     pub(super) agents: Vec<(usize, String)>,
-    /// Each with why it ended. A call that was made in place of the model counts as one.
+    /// The replies, each with its stop reason. A call that was made in place of the model counts as a reply.
     pub(super) replies: Vec<(Vec<Part>, StopReason)>,
-    /// In the order in which they were made.
+    /// The calls, in the order in which they were made.
     pub(super) calls: Vec<RecordedCall>,
     /// Files that its calls read, relative to the workspace or absolute.
     pub(super) reads: Vec<PathBuf>,
-    /// Where results of test runs stand that count by their outcome.
+    /// Entries with results of test runs that are compared by their outcome.
     pub(super) tests: BTreeSet<Seq>,
-    /// What models answered MCP servers, with the servers.
+    /// Replies of models to requests of MCP servers, with the name of the server.
     pub(super) samples: Vec<(String, Sampled)>,
     /// The calls that stand for attempts at a goal. Each belongs to the reply before it.
     pub(super) attempts: Vec<RecordedCall>,
-    /// Where attempts stand that cannot be made again, and why.
+    /// The entry of attempts that cannot be made again, and why.
     pub(super) attempts_refused: Option<(Seq, &'static str)>,
     /// The numbers of attempts, by session.
     numbers: Vec<(SessionId, u32)>,
@@ -50,7 +49,7 @@ pub(super) struct Recording {
 /// A prompt or a call of the user.
 #[derive(Clone, Debug)]
 pub(super) struct Input {
-    /// How many replies came before it.
+    /// Number of replies before it.
     pub(super) after: usize,
     /// Whether it came in the middle of a turn.
     pub(super) steers: bool,
@@ -60,30 +59,30 @@ pub(super) struct Input {
 /// A call and its result.
 #[derive(Clone, Debug)]
 pub(super) struct RecordedCall {
-    /// Number of the reply that has the call.
+    /// Number of the reply that contains the call.
     pub(super) reply: usize,
     pub(super) id: CallId,
     pub(super) name: String,
     pub(super) arguments: Value,
-    /// Entry of its result, and the result; `None` if a crash cut the call off.
+    /// Entry of its result, and the result; `None` if a crash interrupted the call.
     pub(super) ended: Option<(Seq, ToolResult)>,
-    /// Files with what they became.
+    /// Changed files, with their outcome.
     pub(super) changed: Vec<(PathBuf, Option<FileOutcome>)>,
     /// The name and the arguments with which the tool ran, if it did.
     pub(super) started: Option<(String, Value)>,
-    /// The user's answer, if there was a question. For a call that delegates, the last answer to its subagent.
+    /// The user's answer, if an approval was asked for. For a call that delegates, the last answer to its subagent.
     pub(super) approval: Option<Answer>,
-    /// The parts that the person accepted; `None` for all.
+    /// The parts that the user accepted; `None` for all.
     pub(super) accepted: Option<Accepted>,
-    /// What the person said to its questions, in order. A call that delegates may have several.
+    /// The user's answers to its questions, in order. A call that delegates may have several.
     pub(super) answers: Vec<Option<String>>,
-    /// Whether it was stopped or its process died, so that its result says nothing about what it gives.
+    /// Whether it was stopped or its process died, so that its result is incomplete.
     pub(super) is_cut: bool,
     /// Whether it ran a command that reached the network or could write outside of its view.
     runs_outside: bool,
     /// Whether it ran in a view of its own.
     is_in_view: bool,
-    /// What it changed in the workspace, but for the repository.
+    /// Its changes in the workspace, except those of Git's own data.
     pub(super) left: Vec<Change>,
 }
 
@@ -107,12 +106,12 @@ impl RecordedCall {
         }
     }
 
-    /// Whether the policy, the guard or a hook denied it, and no person was asked.
+    /// Whether the policy, the guard or a hook denied it without asking the user.
     pub(super) fn is_denied(&self) -> bool {
         self.approval.is_none() && self.is_refused()
     }
 
-    /// Whether the answer to it was no.
+    /// Whether it was denied, by the user or otherwise.
     pub(super) fn is_refused(&self) -> bool {
         self.failed_with(ToolErrorKind::Permission) || self.failed_with(ToolErrorKind::Security)
     }
@@ -127,15 +126,15 @@ impl RecordedCall {
         self.had_effect() && self.runs_outside && self.is_in_view
     }
 
-    /// A call that was denied, that named a tool that was not offered, that was not run, or that was interrupted before
-    /// it changed anything had no effect.
+    /// Whether the call had an effect: not if it was denied, named a tool that was not offered, was not run, or was
+    /// interrupted before it changed anything.
     fn had_effect(&self) -> bool {
         let did_not_begin =
             self.started.is_none() && (self.is_refused() || self.failed_with(ToolErrorKind::Validation));
         !(did_not_begin || self.is_refused_for_hook() || (self.is_interrupted() && self.changed.is_empty()))
     }
 
-    /// Whether the call could do more than change the workspace: a replay does not do that a second time.
+    /// Whether the call could have effects outside of a copy of the workspace. A replay does not repeat these.
     pub(super) fn reached_out(&self) -> bool {
         let ran = self.started.as_ref().map(|(name, _)| name.as_str());
         self.runs_outside || ran == Some(FETCH)
@@ -182,7 +181,7 @@ impl RecordedCall {
         !self.is_cut && self.name != PUBLISH
     }
 
-    /// A hook asked for an approval, and no person gave it. No hook asks again.
+    /// Whether a hook asked for an approval that the user did not give. In a replay, no hook asks.
     fn is_refused_for_hook(&self) -> bool {
         let error = self.ended.as_ref().and_then(|(_, result)| result.error.as_ref());
         self.is_refused() && error.is_some_and(|error| error.message.contains(HOOK_ASKS))
@@ -217,14 +216,14 @@ impl Recording {
         recording
     }
 
-    /// What the calls of this tool gave as named fields, of those that went well.
+    /// The named fields of the results of this tool, for calls that succeeded.
     pub(super) fn details_of(&self, tool: &str) -> impl Iterator<Item = Value> {
         let calls = self.calls.iter().filter(move |call| call.name == tool);
         let results = calls.filter_map(|call| call.ended.as_ref()).map(|(_, result)| result);
         results.filter(|result| result.is_ok()).map(|result| result.details.clone())
     }
 
-    /// Adds a fact, of the recording or of its replay, so that both are read in the same way.
+    /// Adds a fact, of the recording or of its replay: both are read in the same way.
     pub(super) fn apply(&mut self, seq: Seq, fact: &Fact) {
         match fact {
             Fact::Prompted { parts, .. } => {
@@ -232,7 +231,8 @@ impl Recording {
             }
             Fact::AnswerSchema { schema: Some(schema) } => self.wants_answer(schema),
             Fact::GoalSet { goal } => {
-                // In a replay, the policy judges what runs.
+                // `is_typed` is false so that the policy judges the commands that the replay runs. `attempts_ended`
+                // adds the attempts.
                 let goal =
                     goal.clone().map(|goal| Goal { is_typed: false, attempts: None, choose: false, ..goal });
                 self.before_a_turn(Command::SetGoal { goal });
@@ -250,7 +250,7 @@ impl Recording {
                 self.input(Command::Prompt { parts: vec![Part::text(text)], channel: None });
             }
             Fact::OutboxOpened => self.before_a_turn(Command::OpenOutbox),
-            // What is sent reaches what lies outside of the copy, and is no part of the work that it came from.
+            // Sending an item reaches outside of the copy, and is no part of the work that the item came from.
             Fact::ItemSending { call, .. } => self.sent = Some(call.clone()),
             Fact::Called { made } if self.sent.as_ref() == Some(&made.id) || made.name == PUBLISH => {}
             Fact::Called { made } => {
@@ -281,7 +281,8 @@ impl Recording {
         }
     }
 
-    /// Such a session records no change of the mode, but what its first prompt was told. The mode is set before that prompt.
+    /// Such a session records no change of the mode, only the plan-mode note of its first prompt. The mode is set
+    /// before that prompt.
     fn began_in_plan_mode(&mut self) {
         self.is_planning = true;
         let prompt = self.inputs.pop();
@@ -291,7 +292,7 @@ impl Recording {
         self.inputs.extend(prompt);
     }
 
-    /// The last prompt wants an answer of this form.
+    /// Adds the required answer schema to the last prompt.
     fn wants_answer(&mut self, schema: &Value) {
         if let Some(Input { command, .. }) = self.inputs.last_mut()
             && let Command::Prompt { parts, .. } = command
@@ -300,14 +301,14 @@ impl Recording {
         }
     }
 
-    /// What a fact says of one call.
+    /// Applies a fact about one call.
     fn apply_to_call(&mut self, seq: Seq, fact: &Fact) {
         match fact {
             Fact::ToolStarted { call, name, arguments, how, outside, reads } => {
                 self.reads.extend(reads.iter().map(|read| read.path.clone()));
-                // A call that a crash cut off runs from its beginning.
+                // A call that a crash interrupted runs again from its beginning.
                 let started = Some((name.clone(), arguments.clone()));
-                // What is declared of a call is all that it changed: other tools of this kind have no effect to repeat.
+                // Declared changes are all that such a call changed, so running it again repeats no other effect.
                 let runs_outside = *outside && *how != Tracking::Declared;
                 self.with(call, |call| {
                     (call.started, call.is_cut, call.runs_outside) = (started, false, runs_outside);
@@ -315,7 +316,7 @@ impl Recording {
                 });
             }
             Fact::Staged { call, changes, .. } | Fact::SubagentChanged { call, changes, .. } => {
-                // When git wrote its own data differs each time.
+                // The time at which Git wrote its own data differs each time.
                 let recorded = changes.iter().filter(|change| !is_git_data(change));
                 let left = changes.iter().filter(|change| !is_gits_own(&change.path)).cloned();
                 self.with(call, |call| {
@@ -359,17 +360,18 @@ impl Recording {
         first.unwrap_or_default()
     }
 
-    /// The call of this name in the reply at this place.
+    /// The call with this ID in the reply with this index.
     pub(super) fn call(&self, reply: usize, id: &CallId) -> Option<&RecordedCall> {
         self.calls.iter().rfind(|call| call.reply == reply && call.id == *id)
     }
 
-    /// The calls that stand for attempts of which one was taken, in order.
+    /// The calls for attempts of which one was taken, in order.
     pub(super) fn taken(&self) -> impl Iterator<Item = &RecordedCall> {
         self.attempts.iter().filter(|call| call.subagent().is_some())
     }
 
-    /// Lets the goal ask for the attempt that was taken. Where none was, the turn stands as it is without any.
+    /// Sets the goal to ask for the attempt that was taken. If none was taken, the turn stays as it is, without
+    /// attempts.
     fn attempts_ended(&mut self, seq: Seq) {
         let Some(call) = self.attempts.last() else { return };
         let is_taken = call.ended.as_ref().is_some_and(|(_, result)| result.is_ok());
@@ -410,7 +412,7 @@ impl Recording {
         self.replies.push((parts.to_vec(), stop));
     }
 
-    /// Names of calls may come again in a later reply: the last one is meant.
+    /// Changes the last call with this ID: a later reply may use the same ID again.
     fn with(&mut self, id: &CallId, change: impl FnOnce(&mut RecordedCall)) {
         self.calls.iter_mut().chain(&mut self.attempts).rfind(|call| call.id == *id).map(change);
     }

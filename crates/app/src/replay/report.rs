@@ -6,14 +6,14 @@ use haft_present::{counted, safe};
 use serde::Serialize;
 use std::{fmt, mem::discriminant, path::PathBuf};
 
-/// What a replay came to.
+/// The result of a replay.
 #[derive(Debug, Serialize)]
 pub struct ReplayReport {
-    /// The session that was replayed.
+    /// ID of the session that was replayed.
     pub session: SessionId,
-    /// Replies so far.
+    /// Number of replies so far.
     pub rounds: usize,
-    /// Calls that were compared.
+    /// Number of calls that were compared.
     pub calls: usize,
     /// Number of these calls that ran tests and were compared by their outcome.
     #[serde(skip)]
@@ -25,14 +25,14 @@ pub struct ReplayReport {
     pub difference: Option<Difference>,
     /// How the last turn of another model ended.
     pub outcome: Option<Outcome>,
-    /// Why it ended, if it failed.
+    /// The error, if that turn failed.
     pub error: Option<String>,
-    /// A call that could not be allowed: the replay ended there.
+    /// The call that could not be allowed, which ended the replay.
     #[serde(skip)]
     pub refused: Option<Refusal>,
 }
 
-/// Says how many calls were not made again, and why; `None` if all were.
+/// Says how many calls were not run again, and why; `None` if all were.
 #[must_use]
 pub fn not_made_again(calls: usize) -> Option<String> {
     let calls = (calls > 0).then(|| counted(calls, "call was", "calls were"))?;
@@ -57,38 +57,38 @@ impl ReplayReport {
         }
     }
 
-    /// Whether nothing more has to be looked at.
+    /// Whether the replay is over, because of a difference or a refusal.
     pub(super) fn is_over(&self) -> bool {
         self.difference.is_some() || self.refused.is_some()
     }
 }
 
-/// A call that was not run again.
+/// A call that the replay could not allow.
 #[derive(Clone, Debug)]
 pub struct Refusal {
-    /// Where its recorded result stands.
+    /// The entry of its recorded result.
     pub seq: Option<Seq>,
     /// The tool.
     pub name: String,
-    /// Why a person would be asked.
+    /// Why an approval would be asked for.
     pub reason: String,
 }
 
-/// Where the replay is not what was recorded.
+/// A difference between the replay and the recording.
 #[derive(Debug, Serialize)]
 pub struct Difference {
-    /// The subagent's session that it is in; `None` for the session itself.
+    /// The session of the subagent with the difference; `None` for the session itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subagent: Option<SessionId>,
-    /// Where the recorded result stands.
+    /// The entry of the recorded result.
     pub seq: Seq,
     /// The tool.
     pub name: String,
     /// What differs.
     pub what: Differs,
-    /// What was recorded.
+    /// The recorded value.
     pub recorded: String,
-    /// What came this time.
+    /// The value in the replay.
     pub replayed: String,
 }
 
@@ -96,11 +96,11 @@ pub struct Difference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Differs {
-    /// The tool, or its arguments, with which the call ran.
+    /// The tool or the arguments of the call.
     Call,
     /// The result.
     Result,
-    /// What people see in place of the result.
+    /// What users see in place of the result.
     Shown,
     /// The files that the call left.
     Files,
@@ -109,10 +109,10 @@ pub enum Differs {
     NotMade,
 }
 
-/// What a call left under each name: `None` for nothing.
+/// The state of each path after a call; `None` if nothing is there.
 pub(super) type Files = [(PathBuf, Option<FileOutcome>)];
 
-/// A file as a call left it, as far as it is the same on every machine: other permissions follow the umask.
+/// The state of a file after a call, without what depends on the machine: the other permission bits follow the umask.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FileOutcome {
     hash: String,
@@ -144,7 +144,7 @@ impl fmt::Display for FileOutcome {
 }
 
 impl Difference {
-    /// Paths in the copy are read as paths in the workspace.
+    /// Compares two results. Paths in the copy are read as paths in the workspace.
     pub(super) fn between(
         seq: Seq,
         name: &str,
@@ -223,7 +223,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What people see, in words where it is no text.
+/// What users see, as text.
 fn seen(shown: &Shown) -> String {
     match shown {
         Shown::Text(text) | Shown::Message(text) => text.clone(),

@@ -1,14 +1,14 @@
-//! [`RetoldSamples`]: says again what models answered MCP servers in a recorded session.
+//! [`RetoldSamples`]: repeats the replies of models to MCP servers in a recorded session.
 use futures::future::{BoxFuture, ready};
 use haft_core::{Sampled, Sampler, SamplingError, SamplingRequest};
 use parking_lot::Mutex;
 use std::collections::{HashMap, VecDeque};
 
-/// The recorded answers by server, in their order.
+/// The recorded replies by server, in order.
 pub(super) struct RetoldSamples(Mutex<HashMap<String, VecDeque<Sampled>>>);
 
 impl RetoldSamples {
-    /// Takes recorded answers with the servers that received them.
+    /// Takes recorded replies with the servers that received them.
     pub(super) fn new(samples: impl IntoIterator<Item = (String, Sampled)>) -> Self {
         let mut by_server: HashMap<String, VecDeque<Sampled>> = HashMap::new();
         samples
@@ -19,7 +19,7 @@ impl RetoldSamples {
 }
 
 impl Sampler for RetoldSamples {
-    /// Unused, since the recording answers the question that names the model.
+    /// Not used, since the recording answers the question that names the model.
     fn model(&self) -> Option<&str> {
         Some("the recorded model")
     }

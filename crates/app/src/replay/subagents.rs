@@ -1,4 +1,4 @@
-//! [`Subagents`]: what the subagents of a session did, as a replay needs it.
+//! [`Subagents`]: what a replay needs of a session's subagents.
 use super::{
     moved::Moved,
     recording::{RecordedCall, Recording},
@@ -13,13 +13,14 @@ use std::{
     sync::Arc,
 };
 
-/// The recordings of all sessions below one, by session.
+/// The recordings of all sessions of subagents, at any depth, by session.
 #[derive(Debug, Default)]
 pub(super) struct Subagents {
     recordings: BTreeMap<SessionId, Arc<Recording>>,
     /// The names of their agents.
     pub(super) agents: BTreeSet<String>,
-    /// In the order in which the calls that delegated are in the journals, with the reply of the topmost one.
+    /// The subagents' sessions in the order in which journals contain the calls that delegated, each with the topmost
+    /// call's reply.
     order: Vec<(usize, SessionId)>,
     /// Sessions that were attempts at a goal.
     attempts: BTreeSet<SessionId>,
@@ -30,7 +31,7 @@ impl Subagents {
     ///
     /// # Errors
     ///
-    /// If one of these sessions is not there.
+    /// If one of these sessions does not exist.
     pub(super) fn of(home: &Home, recording: &Recording, tests_by_outcome: bool) -> Result<Self, Failure> {
         let attempts = recording.taken().filter_map(RecordedCall::subagent).collect();
         let mut all = Self { attempts, ..Self::default() };
@@ -67,13 +68,13 @@ impl Subagents {
         self.recordings.get(session)
     }
 
-    /// What the subagents of the first `replies` replies were told to do and said, with paths of the copy.
+    /// The tasks and replies of the subagents of the first `replies` replies, with the paths of the copy.
     pub(super) fn said(&self, replies: usize, moved: &Moved) -> serde_json::Result<Vec<Said>> {
         let wanted = self.order.iter().filter(|(reply, _)| *reply < replies);
         let recordings = wanted.filter_map(|(_, session)| Some((session, self.recordings.get(session)?)));
         let said = recordings.map(|(session, recording)| {
             let opening = recording.opening();
-            // The text before it tells what a check printed, which may name the time.
+            // The text before the task contains the output of a check, in which times may differ.
             let task = opening.rfind(ATTEMPT_MARK).filter(|_| self.attempts.contains(session));
             let opening = &opening[task.unwrap_or_default()..];
             Ok((moved.there(opening), moved.all_there(&recording.replies)?))
@@ -81,7 +82,7 @@ impl Subagents {
         said.collect()
     }
 
-    /// The recordings, in no order.
+    /// The recordings, in arbitrary order.
     pub(super) fn all(&self) -> impl Iterator<Item = &Recording> {
         self.recordings.values().map(|recording| &**recording)
     }
@@ -92,9 +93,9 @@ impl Subagents {
     }
 }
 
-/// The reply of a call, where its result stands, and the session of its subagent.
+/// The reply of a call, the entry of its result, and the session of its subagent.
 type Named = (usize, Seq, SessionId);
-/// A task, and the replies that followed, each with why it ended.
+/// A task, and the replies to it, each with its stop reason.
 type Said = (String, Vec<(Vec<haft_core::Part>, haft_core::StopReason)>);
 
 fn named(recording: &Recording) -> impl Iterator<Item = Named> {

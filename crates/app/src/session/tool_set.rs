@@ -11,7 +11,7 @@ use haft_lsp::LanguageServers;
 use haft_tools::{LANGUAGE_TOOLS, SKILL, WEB_SEARCH};
 use std::sync::Arc;
 
-/// The tools that are offered, and the names that the spec limits them to.
+/// The offered tools, and the names that the spec limits them to.
 pub(super) fn offered_tools<'a>(
     app: &App,
     spec: &'a SessionSpec,
@@ -23,7 +23,7 @@ pub(super) fn offered_tools<'a>(
     let tools = lsp::with_tools(tools, servers, profile, &settings_of(profile)?);
     let Some(names) = named_tools(spec.tools.as_deref()) else { return Ok((tools, None)) };
     names.iter().try_for_each(|name| is_known(&tools, name, config))?;
-    // An agent may have a tool that the profile gives to no other.
+    // An agent may have a tool that the profile gives to no other agent.
     let withheld = names.iter().find(|name| spec.agent.is_none() && is_withheld(&tools, name));
     if let Some(name) = withheld {
         let offered = tools.specs().iter().map(|tool| tool.name.clone()).collect::<Vec<_>>().join(", ");
@@ -33,19 +33,19 @@ pub(super) fn offered_tools<'a>(
     Ok((tools.only(names), Some(names)))
 }
 
-/// The names behind `--tools`; `none` alone stands for no tool.
+/// The names after `--tools`; `none` alone stands for no tool.
 fn named_tools(given: Option<&[String]>) -> Option<&[String]> {
     given.map(|names| if names == ["none"] { &[] } else { names })
 }
 
-/// Limits an agent to the tools that the user names, of Haft or of an MCP server.
+/// Limits an agent to the tools of Haft or of an MCP server that the user names.
 pub(super) fn with_tools(agent: Agent, named: Option<&[String]>) -> Agent {
     let Some(named) = named else { return agent };
     let own = agent.tools.unwrap_or_else(|| named.to_vec());
     Agent { tools: Some(own.into_iter().filter(|name| named.contains(name)).collect()), ..agent }
 }
 
-/// The built-in tools with the profile's settings, and the one for `skills`.
+/// The built-in tools with the profile's settings, and the tool for `skills`.
 pub fn tools(
     environment: &Environment,
     profile: &Profile,
@@ -64,7 +64,7 @@ pub fn tools(
         environment.get(variable?).map(|key| (engine.to_owned(), key.to_owned()))
     });
     settings.web_search.keys = keys.collect();
-    // If a workflow of GitHub runs, it says so.
+    // Set by GitHub in a workflow.
     if let Some(repository) = environment.get("GITHUB_REPOSITORY") {
         settings.publish.repository.get_or_insert_with(|| repository.to_owned());
     }
@@ -76,7 +76,7 @@ pub fn tools(
     }
 }
 
-/// What the profile sets of tools.
+/// The profile's settings of tools.
 fn settings_of(profile: &Profile) -> Result<haft_tools::Settings, ConfigError> {
     let settings = profile.tools.clone().try_into();
     settings.map_err(|error: toml::de::Error| invalid(profile, error.message().to_owned()))
@@ -86,7 +86,8 @@ fn invalid(profile: &Profile, message: String) -> ConfigError {
     ConfigError::Value { what: format!("profile `{}`, [tools]", profile.name), message }
 }
 
-/// Warns of each tool that `agent` lists and nothing has. What MCP servers have is known when they run.
+/// Warns of each tool that `agent` lists but that does not exist. Tools of MCP servers are not checked: they are known
+/// only when the servers run.
 pub(super) fn warn_of_unknown_tools(app: &App, agent: &Agent, tools: &Registry) {
     let listed = agent.tools.iter().flatten();
     for name in listed.filter(|name| !has(tools, name) && !name.starts_with("mcp__")) {
@@ -94,17 +95,18 @@ pub(super) fn warn_of_unknown_tools(app: &App, agent: &Agent, tools: &Registry) 
     }
 }
 
-/// Whether there is a tool `name`, or can be one: without skills, a search engine or a language server, some are missing.
+/// Whether the tool `name` exists, or may exist: without skills, a search engine or a language server, some are
+/// missing.
 fn has(tools: &Registry, name: &str) -> bool {
     [SKILL, WEB_SEARCH].contains(&name) || LANGUAGE_TOOLS.contains(&name) || tools.contains(name)
 }
 
-/// Whether the profile has no use for the tool `name`.
+/// Whether the tool `name` exists but the profile does not offer it.
 fn is_withheld(tools: &Registry, name: &str) -> bool {
     tools.get(name).is_none() && tools.contains(name)
 }
 
-/// Whether there is a tool `name`; what MCP servers have is known when they run.
+/// Fails if there is no tool `name`. Tools of MCP servers are accepted: they are known only when the servers run.
 fn is_known(tools: &Registry, name: &str, config: &Config) -> Result<(), Failure> {
     if tools.contains(name) || (name.starts_with("mcp__") && !config.user.mcp.is_empty()) {
         return Ok(());

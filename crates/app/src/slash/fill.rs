@@ -1,4 +1,4 @@
-//! [`fill`]: puts arguments into the text of a command, as the system does that it was written for.
+//! [`fill`]: inserts arguments into the text of a command, in the way of the system that it was written for.
 use crate::system::System;
 
 /// Replaces the output of a command and the content of a file in a saved prompt. Haft does not insert these itself: the
@@ -6,8 +6,8 @@ use crate::system::System;
 const TO_BE_CALLED: &str = "In this prompt, a command in !`…` or !{…} stands for its output, and @ before a path for the \
                             content of that file: run it, or read it, first.";
 
-/// The text with its arguments. What is filled in is not looked at again. A text without any place for arguments gets them
-/// at its end.
+/// The text with its arguments. Inserted text is not scanned for further placeholders. If the text has no placeholder,
+/// the arguments are appended.
 pub(super) fn fill(text: &str, arguments: &str, system: System) -> String {
     let (filled, has_place) = match system {
         System::Gemini => (text.replace("{{args}}", arguments), text.contains("{{args}}")),
@@ -30,8 +30,8 @@ pub(super) fn fill(text: &str, arguments: &str, system: System) -> String {
     }
 }
 
-/// `$ARGUMENTS` is all of them, `$1` the first word, and, if `has_names`, `$NAME` the value of a word `NAME=VALUE`. Returns
-/// whether the text has a place for arguments, too.
+/// Replaces `$ARGUMENTS` by all arguments, `$1` by the first word, and, if `has_names`, `$NAME` by the value of a word
+/// `NAME=VALUE`. Also returns whether the text has a placeholder.
 fn with_words(text: &str, arguments: &str, words: Vec<String>, has_names: bool) -> (String, bool) {
     let (mut filled, mut rest, mut has_place) = (String::new(), text, false);
     while let Some((before, after)) = rest.split_once('$') {
@@ -64,7 +64,8 @@ fn value_of<'a>(text: &str, words: &'a [String]) -> Option<(&'a str, usize)> {
     (!name.is_empty()).then_some((value, name.len()))
 }
 
-/// Whether a text names commands or files to be put in its place: `` !`git diff` ``, `!{git diff}`, `@{src/a.rs}`, `@src/a.rs`.
+/// Whether a text contains commands or files that are to be replaced by their output or content: `` !`git diff` ``,
+/// `!{git diff}`, `@{src/a.rs}`, `@src/a.rs`.
 fn has_calls(text: &str) -> bool {
     let is_path = |word: &str| {
         word.strip_prefix('@').is_some_and(|path| path.starts_with('{') || path.contains(['/', '.']))

@@ -1,11 +1,11 @@
-//! [`Index`]: what the index of releases says, once its signature was verified.
+//! [`Index`]: the content of the index of releases, read after its signature was verified.
 use crate::Failure;
 use minisign_verify::{PublicKey, Signature};
 use semver::Version;
 use serde::Deserialize;
 use std::{cmp::Ordering, collections::BTreeMap};
 
-/// The form of the index that this version reads.
+/// The version of the index format that this program reads.
 const FORMAT: u64 = 1;
 
 /// The newest release.
@@ -28,13 +28,13 @@ pub(super) struct Package {
     pub(super) size: u64,
 }
 
-/// The field that says how to read the others.
+/// The field with the version of the format.
 #[derive(Deserialize)]
 struct Form {
     format: u64,
 }
 
-/// The public keys in `text`: one, or several with commas.
+/// The public keys in `text`: one, or several separated by commas.
 pub(super) fn keys(text: &str) -> Result<Vec<PublicKey>, Failure> {
     let keys = text.split(',').map(str::trim).filter(|key| !key.is_empty()).map(|key| {
         PublicKey::from_base64(key).map_err(|_| {
@@ -46,7 +46,7 @@ pub(super) fn keys(text: &str) -> Result<Vec<PublicKey>, Failure> {
 }
 
 impl Index {
-    /// Verifies that one of `keys` signed `text`, and only then reads it. `address` is where it came from.
+    /// Verifies that one of `keys` signed `text`, and only then parses it. `address`: the source of the index.
     pub(super) fn verified(
         text: &[u8],
         signature: &[u8],
@@ -75,7 +75,7 @@ impl Index {
         serde_json::from_slice(text).map_err(|error| error.to_string())
     }
 
-    /// Whether this release is newer than `version`. An index that names the same version or an older one changes nothing.
+    /// Whether this release is newer than `version`. Otherwise, nothing is changed.
     pub(super) fn is_newer_than(&self, version: &Version) -> bool {
         self.version.cmp_precedence(version) == Ordering::Greater
     }

@@ -1,5 +1,5 @@
-//! [`Installation`]: the folder of the program while it is replaced: one update at a time, and the program is there at every
-//! moment.
+//! [`Installation`]: the folder of the program while the program is replaced. Only one update runs at a time, and the
+//! program exists at every moment.
 use super::UNCHANGED;
 use crate::Failure;
 use flate2::read::GzDecoder;
@@ -12,12 +12,12 @@ use std::{
 };
 use tempfile::{NamedTempFile, TempPath};
 
-/// How the files begin that an update makes beside the program. What a killed one left is removed by the next.
+/// The prefix of temporary files beside the program. An update removes those that a killed update left.
 const PREFIX: &str = ".haft-update-";
-/// No program is larger.
+/// Maximum size of a program.
 const MAX_PROGRAM_BYTES: u64 = 1 << 30;
 
-/// Where the program stands. Another update of the same folder fails until it is dropped.
+/// The folder of the program, locked: until this is dropped, another update of the same folder fails.
 pub(super) struct Installation {
     program: PathBuf,
     folder: PathBuf,
@@ -25,11 +25,11 @@ pub(super) struct Installation {
 }
 
 impl Installation {
-    /// Locks the folder of `program`, a path without links, and removes what an earlier update left there.
+    /// Locks the folder of `program`, a path without links, and removes the temporary files of an earlier update.
     pub(super) fn open(program: &Path) -> Result<Self, Failure> {
         let folder = program.parent().unwrap_or(Path::new("/")).to_owned();
         let unusable = |error: &io::Error| unwritable(&folder, error);
-        // The folder itself, so that no file is left behind.
+        // Locks the folder itself, so that no lock file is left behind.
         let lock = File::open(&folder).map_err(|error| unusable(&error))?;
         match lock.try_lock() {
             Ok(()) => {}
@@ -58,8 +58,8 @@ impl Installation {
         made.map_err(|error| unwritable(&self.folder, &error))
     }
 
-    /// Takes the file `inside` out of `package`, a `.tar.gz`, with the owner and the rights of the program. It is on disk on
-    /// return.
+    /// Unpacks the file `inside` of `package`, a `.tar.gz`, with the owner and the permissions of the program. On
+    /// return, the file is on disk.
     pub(super) fn unpack(&self, package: &Path, inside: &str) -> Result<TempPath, Failure> {
         let damaged =
             |error: io::Error| Failure::failed(format!("cannot unpack the package: {error}")).hint(UNCHANGED);
@@ -81,7 +81,8 @@ impl Installation {
         kept.map_err(|error| unwritable(&self.folder, &error))?;
         let finish = || {
             let old = fs::metadata(&self.program)?;
-            // Only root can keep the owner; for another user the new file is their own, as with every installer.
+            // Only root can keep the owner; for any other user, the new file belongs to that user, as with every
+            // installer.
             let _stays_with_this_user = fchown(file.as_file(), Some(old.uid()), Some(old.gid()));
             file.as_file().set_permissions(Permissions::from_mode(old.mode() & 0o777))?;
             file.as_file().sync_all()
@@ -90,7 +91,7 @@ impl Installation {
         Ok(file.into_temp_path())
     }
 
-    /// The program that the last update replaced, under another name.
+    /// A second name of the program that the last update replaced.
     pub(super) fn earlier(&self) -> Result<TempPath, Failure> {
         let previous = self.previous();
         if !previous.is_file() || is_same(&previous, &self.program) {
@@ -103,7 +104,7 @@ impl Installation {
         self.second_name(&previous)
     }
 
-    /// Puts `new` in the place of the program, which is kept as `haft.previous`.
+    /// Replaces the program by `new`, and keeps the old one as `haft.previous`.
     pub(super) fn replace_by(&self, new: TempPath) -> Result<(), Failure> {
         let (old, previous) = (self.second_name(&self.program)?, self.previous());
         new.persist(&self.program).map_err(|failed| unwritable(&self.folder, &failed.error))?;
@@ -112,7 +113,7 @@ impl Installation {
             Failure::failed(format!("the program was replaced, but not kept as `{previous}`: {error}"))
                 .hint("`haft update --back` has nothing to go back to")
         })?;
-        // After a power cut either version may be there, but one of them whole.
+        // After a power cut, either version may be there, but it is complete.
         let _some_systems_cannot = File::open(&self.folder).and_then(|folder| folder.sync_all());
         Ok(())
     }
@@ -141,7 +142,7 @@ impl Installation {
     }
 }
 
-/// Whether the file is the one that this process runs. Unknown where the system does not say so.
+/// Whether the file is the program of this process; also `true` if the system has no `/proc/self/exe`.
 fn is_running(program: &Path) -> bool {
     let own = Path::new("/proc/self/exe");
     !own.exists() || is_same(own, program)
@@ -152,7 +153,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
     id(one).is_some_and(|found| Some(found) == id(other))
 }
 
-/// That nothing could be written to `folder`.
+/// The failure if `folder` cannot be written to.
 pub(super) fn unwritable(folder: &Path, error: &io::Error) -> Failure {
     let (why, hint) = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {

@@ -1,4 +1,4 @@
-//! [`Notice`]: what the last look for a newer version found, kept so that a day passes until the next one.
+//! [`Notice`]: the saved result of the last check for a newer version. Checks are a day apart.
 use super::{Updates, current};
 use haft_process::write_own_file;
 use jiff::Timestamp;
@@ -9,13 +9,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How long an answer holds, in seconds.
+/// How long a result is valid, in seconds.
 const INTERVAL: i64 = 24 * 60 * 60;
 
 /// The file `update.json` in the cache.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Notice {
-    /// When the index was last asked, in seconds since 1970-01-01 UTC.
+    /// The time of the last check, in seconds since 1970-01-01 UTC.
     asked_at: i64,
     /// The newest version at that time.
     version: Option<String>,
@@ -29,8 +29,8 @@ impl Updates<'_> {
         (version > current()).then(|| version.to_string())
     }
 
-    /// Asks the index if the last time is a day ago, and keeps the answer for [`Self::known`]. A failure is kept as well: the
-    /// next try is a day later.
+    /// Asks the index if the last check was a day ago, and saves the result for [`Self::known`]. A failure is saved as
+    /// well: the next check is a day later.
     pub async fn check_daily(&self) {
         let (file, now) = (self.notice_file(), Timestamp::now().as_second());
         let last = Notice::read(&file);

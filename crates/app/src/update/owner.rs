@@ -1,10 +1,10 @@
-//! [`Owner`]: the package manager that a program was installed by, and the command that updates it.
+//! [`Owner`]: the package manager that installed a program, and the command that updates it.
 use std::{
     fs,
     path::{Component, Path},
 };
 
-/// What put the program where it is, if not `install.sh`.
+/// The owner of the program, if it was not installed by `install.sh`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// `apt` and `dpkg`.
@@ -23,15 +23,15 @@ pub enum Owner {
     Nix,
     /// `cargo install`.
     Cargo,
-    /// A package manager that keeps its programs in `/usr/bin` and the like.
+    /// A package manager that installs to `/usr/bin` and similar folders.
     System,
     /// A build from source that was not installed.
     Build,
 }
 
 impl Owner {
-    /// Finds what owns `program`, a path without links, on the system whose root is `root`. `None`: the program may be
-    /// replaced.
+    /// Finds the owner of `program`, a path without links, on the system whose root is `root`. `None` means that the
+    /// program may be replaced.
     pub(super) fn of(program: &Path, root: &Path) -> Option<Self> {
         let has = |names: &[&str]| has_components(program, names);
         let folder = program.parent()?;
@@ -52,7 +52,7 @@ impl Owner {
         })
     }
 
-    /// What it is called.
+    /// The name of the package manager.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -87,7 +87,7 @@ impl Owner {
     }
 }
 
-/// Whether `names` follow each other in the path.
+/// Whether the path contains `names` in a row.
 fn has_components(path: &Path, names: &[&str]) -> bool {
     let parts: Vec<&str> = path.components().filter_map(named).collect();
     parts.windows(names.len()).any(|window| window == names)
@@ -110,7 +110,8 @@ fn names_file(list: &Path, program: &Path) -> bool {
     fs::read_to_string(list).is_ok_and(|text| text.lines().any(|line| Path::new(line) == program))
 }
 
-/// Whether a Python package beside the folder of the program brought it: its record names `../../../bin/haft`.
+/// Whether a Python package installed the program: the package's record in a folder beside that of the program names
+/// `../../../bin/haft`.
 fn is_of_pip(folder: &Path) -> bool {
     let libraries = folder.parent().and_then(|prefix| fs::read_dir(prefix.join("lib")).ok());
     let pythons = libraries.into_iter().flatten().flatten().filter(|entry| begins(entry, "python3"));
@@ -131,7 +132,7 @@ fn has_record(package: &Path) -> bool {
         .is_ok_and(|text| text.lines().any(|line| line.starts_with("../../../bin/haft,")))
 }
 
-/// Whether `cargo install` noted the program in its own list.
+/// Whether the list of `cargo install` contains the program.
 fn is_of_cargo(folder: &Path) -> bool {
     let list = folder.parent().map(|root| root.join(".crates.toml"));
     list.and_then(|list| fs::read_to_string(list).ok()).is_some_and(|text| text.contains("\"haft-cli "))

@@ -1,4 +1,4 @@
-//! [`refresh`]: writes the manual pages and completions again that were installed beside a program, as it has them now.
+//! [`refresh`]: updates the manual pages and completions that are installed beside a program.
 use super::trial;
 use crate::config::Environment;
 use haft_process::{Exit, Finished};
@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-/// Where `install.sh` puts completions below its prefix, and for which shell.
+/// The paths of completions below the prefix of `install.sh`, each with its shell.
 const COMPLETIONS: [(&str, &str); 3] = [
     ("bash", "share/bash-completion/completions/haft"),
     ("zsh", "share/zsh/site-functions/_haft"),
@@ -16,8 +16,8 @@ const COMPLETIONS: [(&str, &str); 3] = [
 /// The folder for manual pages, below the prefix.
 const PAGES: &str = "share/man/man1";
 
-/// Lets `program`, which is in the `bin` of a prefix, write what is there of its manual pages and completions. Returns
-/// what could not be written.
+/// Lets `program`, which is in the `bin` folder of a prefix, write those of its manual pages and completions again that
+/// exist there. Returns what could not be written.
 pub(super) async fn refresh(program: &Path, environment: &Environment) -> Vec<String> {
     let Some(prefix) = program.parent().and_then(Path::parent) else { return Vec::new() };
     let mut problems = Vec::new();
@@ -49,7 +49,7 @@ async fn printed(program: &Path, arguments: &[&str], environment: &Environment) 
     }
 }
 
-/// The file appears whole, with the rights of the old one.
+/// Writes the file atomically, with the permissions of the old one.
 fn write(file: &Path, text: &str) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("/"));
     let mut new = tempfile::NamedTempFile::new_in(folder)?;

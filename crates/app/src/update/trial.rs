@@ -1,15 +1,15 @@
-//! [`version`]: starts a program once, before it takes the place of another: an old kernel, a missing library or another
-//! processor shows there.
+//! [`version`]: starts a program once before it replaces another one. An old kernel, a missing library or the wrong
+//! processor shows at this point.
 use super::UNCHANGED;
 use crate::{Failure, config::Environment};
 use haft_process::{Exit, Finished, ProcessError, Program};
 use std::{path::Path, sync::Arc, time::Duration};
 
-/// A program that does not print its version within this time does not work here.
+/// Timeout for printing the version. A program that exceeds it does not work here.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// What a program that only prints its version needs.
+/// The variables that a program needs to print its version.
 const VARIABLES: [&str; 5] = ["PATH", "HOME", "HAFT_HOME", "LD_LIBRARY_PATH", "LANG"];
-/// Maximum bytes kept of each stream; a file of completions has about 100 KB.
+/// Maximum bytes kept of each stream; a completion script has about 100 KB.
 const MAX_OUTPUT: usize = 4 << 20;
 
 /// The version that `program` prints.
@@ -20,7 +20,7 @@ pub(super) async fn version(program: &Path, environment: &Environment) -> Result
     };
     let finished = run(program, &["--version"], environment).await.map_err(|error| broken(reason(&error)))?;
     let printed = finished.stdout.text.trim();
-    // A later version may say more behind its number.
+    // A later version may print more after its number.
     let version = printed.strip_prefix("haft ").and_then(|rest| rest.split_whitespace().next());
     match (finished.exit, version) {
         (Exit::Code(0), Some(version)) => Ok(version.to_owned()),
@@ -33,7 +33,7 @@ pub(super) async fn version(program: &Path, environment: &Environment) -> Result
     }
 }
 
-/// Runs `program` with little environment.
+/// Runs `program` with a minimal environment.
 pub(super) async fn run(
     program: &Path,
     arguments: &[&str],

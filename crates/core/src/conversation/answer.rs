@@ -1,28 +1,28 @@
-//! [`AnswerSchema`]: the JSON Schema that the last reply of a turn must match, and what the model is told of it.
+//! [`AnswerSchema`]: the JSON Schema that the last reply of a turn must match, and the instructions for the model.
 use crate::{Entry, Fact, active_path, json::spaced, schema::Schema};
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// How often a model is asked again in a turn for an answer that matches.
+/// Maximum number of times per turn that a model is asked again for an answer that matches.
 pub const MAX_ANSWER_RETRIES: u32 = 3;
 
-/// What the answer of a turn must be.
+/// The form that the answer of a turn must have.
 #[derive(Clone)]
 pub struct AnswerSchema {
     schema: Arc<Schema>,
 }
 
 impl AnswerSchema {
-    /// Fails if `schema` is not a valid JSON Schema, or refers to one outside itself: nothing is fetched.
+    /// Fails if `schema` is not a valid JSON Schema, or refers to a schema outside of itself, which is never fetched.
     pub fn new(schema: Value) -> Result<Self, String> {
         let schema = Schema::new(schema);
         schema.compiled().map_err(str::to_owned)?;
         Ok(Self { schema: schema.into() })
     }
 
-    /// Returns the answer in `reply`, which must be JSON alone, or JSON in one code fence. Otherwise everything that is
-    /// wrong with it.
+    /// Returns the answer in `reply`, which must be only JSON, or JSON in one code fence. The error lists everything
+    /// that is wrong with it.
     pub fn check(&self, reply: &str) -> Result<Value, Vec<String>> {
         let text = without_fence(reply.trim());
         if text.is_empty() {
@@ -35,7 +35,7 @@ impl AnswerSchema {
     }
 }
 
-/// JSON Schema of the answers that are a `T`.
+/// Returns the JSON Schema of answers of type `T`.
 pub fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
@@ -44,7 +44,8 @@ pub fn schema_of<T: JsonSchema>() -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// JSON Schema of the last reply of the last turn, by the entries of a session; `None` for any reply.
+/// Returns the JSON Schema of the last reply of the last turn, according to the entries of a session; `None` if any
+/// reply is allowed.
 pub fn wanted_schema(entries: &[Arc<Entry>]) -> Option<Value> {
     active_path(entries).into_iter().rev().find_map(|entry| match &entry.fact {
         Fact::AnswerSchema { schema } => Some(schema.clone()),
@@ -52,7 +53,7 @@ pub fn wanted_schema(entries: &[Arc<Entry>]) -> Option<Value> {
     })?
 }
 
-/// What a model reads behind the prompt.
+/// The text for the model after the prompt.
 pub(crate) fn instructions(schema: &Value) -> String {
     format!(
         "\n\n[When all is done, your last reply must be one JSON value that matches this JSON Schema, and nothing else: \
@@ -61,7 +62,7 @@ pub(crate) fn instructions(schema: &Value) -> String {
     )
 }
 
-/// What a model reads after a reply that does not match.
+/// The text for the model after a reply that does not match.
 pub fn rejection(schema: &Value, problems: &[String]) -> String {
     format!(
         "[Your reply is not the JSON that was asked for]\n- {}\nReply with one JSON value that matches this JSON Schema, \

@@ -11,23 +11,23 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// The tools an agent may call, in the order in which they were registered. Cheap to clone.
+/// The tools that an agent may call, in the order in which they were registered. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Registry {
     tools: IndexMap<String, Registered>,
 }
 
-/// A tool and how it is offered.
+/// A tool, and how it is offered.
 #[derive(Clone)]
 pub struct Registered {
     /// The tool.
     pub tool: Arc<dyn AnyTool>,
-    /// Made when it is first called: most tools never are.
+    /// Made at the first call of the tool: most tools are never called.
     schema: Arc<OnceLock<Schema>>,
-    /// The schema of the types as models were shown them.
+    /// The types of the parameters in the schema that models are shown.
     told_types: Arc<OnceLock<Schema>>,
     offer: Offer,
-    /// What models are shown, if that is not what the tool says.
+    /// The description that models are shown, if it differs from the tool's own.
     told: Option<Arc<ToolSpec>>,
     presentation: Arc<Presentation>,
 }
@@ -35,16 +35,16 @@ pub struct Registered {
 /// Which agents may call a tool.
 #[derive(Clone, Copy, PartialEq)]
 enum Offer {
-    /// Models are shown it.
+    /// Models are shown the tool.
     Visible,
-    /// Models are not shown it, but may call it all the same.
+    /// Models are not shown the tool, but may call it.
     Hidden,
-    /// It cannot be called, as if there were no such tool.
+    /// The tool cannot be called, as if it did not exist.
     Disabled,
 }
 
 impl Registered {
-    /// The arguments by their own names, coerced where `validation` allows it; or an error that lists every
+    /// Returns the arguments under the tool's own names, coerced if `validation` allows it. The error lists every
     /// problem.
     pub fn check(&self, arguments: &Value, validation: Validation) -> Result<Value, ToolError> {
         let named = self.tool.aliases().rename(self.own_names(arguments), self.schema().parameters());
@@ -54,8 +54,8 @@ impl Registered {
         self.schema().check(self.told(), &named, validation)
     }
 
-    /// Arguments under the names that models were shown must have the type that they were shown, though the tool takes
-    /// others.
+    /// Checks that arguments under the names that models were shown have the types that models were shown, even if the
+    /// tool accepts others.
     fn check_types(&self, arguments: &Value, named: &Value) -> Result<(), ToolError> {
         let schema = self.told_types.get_or_init(|| {
             let properties = self.told().parameters.get("properties").cloned().unwrap_or_default();
@@ -65,7 +65,7 @@ impl Registered {
         if problems.is_empty() || !arguments.is_object() {
             return Ok(());
         }
-        // All problems at once; those of the same parameters are in already.
+        // All problems are reported at once; those of the same parameters are already included.
         let own = |problem: &Problem| {
             let name = problem.path.first().and_then(Value::as_str).unwrap_or_default();
             self.presentation.own_name(name).unwrap_or(name).to_owned()
@@ -78,7 +78,7 @@ impl Registered {
         Err(schema::refused(self.told(), &problems))
     }
 
-    /// What models are shown of the tool.
+    /// Returns the description that models are shown.
     pub fn told(&self) -> &ToolSpec {
         self.told.as_deref().unwrap_or_else(|| self.tool.spec())
     }
@@ -92,7 +92,7 @@ impl Registered {
         Renames::new(parameters.map(|(own, told)| (own.as_str(), told.as_str())))
     }
 
-    /// The tool's own names of parameters that it takes and models were not shown.
+    /// The tool's own names of the parameters that it accepts but that models were not shown.
     fn untold(&self) -> Vec<&str> {
         let told = &self.told().parameters["properties"];
         let name = |own: &str| self.presentation.parameters.get(own).map_or(own.to_owned(), String::clone);
@@ -104,7 +104,7 @@ impl Registered {
             .collect()
     }
 
-    /// What models are shown, if other tools have these names.
+    /// The description that models are shown, with parameters and other tools under the names that models are shown.
     fn in_names(&self, tools: &Renames<'_>) -> ToolSpec {
         let mut told = self.told().clone();
         for renames in [&self.renames(), tools] {
@@ -125,7 +125,7 @@ impl Registered {
 pub struct Declared {
     /// Makes the tool.
     pub tool: fn() -> Arc<dyn AnyTool>,
-    /// The type of the function that it was made of.
+    /// The type of the function from which it was made.
     pub function: fn() -> TypeId,
     /// File and line of the function.
     pub place: (&'static str, u32),
@@ -133,14 +133,14 @@ pub struct Declared {
 inventory::collect!(Declared);
 
 impl Registry {
-    /// Returns every tool that `#[tool]` declared anywhere in this program, by file, and in a file from top to bottom.
+    /// Returns every tool that `#[tool]` declared anywhere in this program, sorted by file and line.
     pub fn declared() -> Self {
         let mut declared: Vec<&Declared> = inventory::iter::<Declared>.into_iter().collect();
         declared.sort_by_key(|declared| declared.place);
         declared.into_iter().map(|declared| (declared.tool)()).fold(Self::default(), Self::with_any)
     }
 
-    /// Returns the tool that `#[tool]` made of a function of type `function`.
+    /// Returns the tool that `#[tool]` made from the function of type `function`.
     pub fn declared_by(function: TypeId) -> Option<Arc<dyn AnyTool>> {
         let found =
             inventory::iter::<Declared>.into_iter().find(|declared| (declared.function)() == function);
@@ -152,13 +152,13 @@ impl Registry {
         self.with_any(Arc::new(erase(tool)))
     }
 
-    /// Adds a tool of unknown type. A later tool replaces an earlier one of the same name.
+    /// Adds a tool of any type. A later tool replaces an earlier one of the same name.
     pub fn with_any(mut self, tool: Arc<dyn AnyTool>) -> Self {
         self.register(tool);
         self
     }
 
-    /// Adds a tool as [`Registry::with_any`] does, in place.
+    /// Like [`Registry::with_any`], but in place.
     pub fn register(&mut self, tool: Arc<dyn AnyTool>) {
         let (schema, told_types, presentation) = (Arc::default(), Arc::default(), Arc::default());
         let registered =
@@ -182,13 +182,13 @@ impl Registry {
         Self { tools: tools.map(offer).collect() }
     }
 
-    /// Returns whether there is a tool of this name, whether or not it can be called.
+    /// Returns whether a tool of this name exists, even if it cannot be called.
     pub fn contains(&self, name: &str) -> bool {
         self.any(name).is_some()
     }
 
-    /// Adds the tools of `other` behind its own. A name that is there already keeps its tool: what comes from outside
-    /// shadows nothing.
+    /// Adds the tools of `other` after its own. An existing name keeps its tool, so that tools from outside replace
+    /// nothing.
     pub fn joined(mut self, other: &Self) -> Self {
         for (name, registered) in &other.tools {
             self.tools.entry(name.clone()).or_insert_with(|| registered.clone());
@@ -202,13 +202,13 @@ impl Registry {
         self
     }
 
-    /// Tells models of these tools alone, in this order. The others can be called all the same: models know them
-    /// from elsewhere, and the policy judges every call.
+    /// Shows only these tools to models, in this order. The others can still be called: models may know them from other
+    /// products, and the policy judges every call.
     pub fn offering<S: AsRef<str>>(self, names: &[S]) -> Self {
         self.offering_or(names, Offer::Hidden)
     }
 
-    /// Like [`Registry::offering`], but the others cannot be called until an agent's definition names them.
+    /// Like [`Registry::offering`], but the other tools cannot be called unless an agent's definition names them.
     pub fn offering_only<S: AsRef<str>>(self, names: &[S]) -> Self {
         self.offering_or(names, Offer::Disabled)
     }
@@ -222,7 +222,7 @@ impl Registry {
         self
     }
 
-    /// Tells models of the tool of this name as `presentation` says; nothing where there is no such tool.
+    /// Shows the tool of this name to models according to `presentation`; no effect if there is no such tool.
     pub fn presenting(mut self, name: &str, presentation: Presentation) -> Self {
         if let Some(registered) = self.tools.get_mut(name) {
             let told = presentation.of(registered.tool.spec(), registered.schema().parameters());
@@ -232,9 +232,9 @@ impl Registry {
         self
     }
 
-    /// Returns the tool with this name; otherwise the one with this name in another case or surrounded by blanks;
-    /// otherwise the one that other products call by this name; otherwise any of these for the name without what gpt-oss and
-    /// others add to it.
+    /// Returns the tool with this name; otherwise the tool whose name differs only in case or surrounding spaces;
+    /// otherwise the tool for which other products use this name; otherwise the first of these for the name without the
+    /// decorations that gpt-oss and others add.
     pub fn get(&self, name: &str) -> Option<&Registered> {
         self.any(name).filter(|registered| registered.offer != Offer::Disabled)
     }
@@ -252,8 +252,7 @@ impl Registry {
         self.tools.get(name).or_else(by_name).or_else(|| only(self.tools.values().filter(called_elsewhere)))
     }
 
-    /// Returns the same as [`Registry::get`], or fails with what to tell the model: the nearest name and all the names
-    /// there are.
+    /// Returns the same as [`Registry::get`]. The error tells the model the nearest name, and all names.
     pub fn find(&self, name: &str) -> Result<&Registered, ToolError> {
         self.get(name).ok_or_else(|| {
             let names: Vec<&str> = self.names().collect();
@@ -263,8 +262,8 @@ impl Registry {
         })
     }
 
-    /// Returns `error` of a call of the tool `name`, with the names that models were shown. What a hint says of
-    /// parameters that they were not shown is left out.
+    /// Returns the error `error` of a call of the tool `name` with the names that models were shown. Parts of the hint
+    /// about parameters that models were not shown are removed.
     pub fn in_shown_names(&self, name: &str, error: ToolError) -> ToolError {
         let called = self.get(name);
         let parameters = called.map(Registered::renames).unwrap_or_default();
@@ -288,14 +287,14 @@ impl Registry {
         self.offered().map(|told| told.name.as_str())
     }
 
-    /// Returns how the offered tools present themselves.
+    /// Returns the descriptions of the offered tools.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         let tools = self.renames();
         let offered = self.tools.values().filter(|registered| registered.offer == Offer::Visible);
         offered.map(|registered| registered.in_names(&tools)).collect()
     }
 
-    /// Returns the same as models get them: `{"type":"function","function":{name,description,parameters}}`.
+    /// Returns the descriptions in the form for models: `{"type":"function","function":{name,description,parameters}}`.
     pub fn definitions(&self) -> Vec<Value> {
         self.offered().map(ToolSpec::definition).collect()
     }
@@ -306,7 +305,7 @@ impl Registry {
         self.offered().map(line).collect()
     }
 
-    /// Returns every tool that can be called, whether models are shown it or not.
+    /// Returns every tool that can be called, whether or not models are shown it.
     pub fn all(&self) -> impl Iterator<Item = &Registered> {
         self.tools.values()
     }
@@ -316,18 +315,18 @@ impl Registry {
         offered.map(Registered::told)
     }
 
-    /// Returns how many are offered.
+    /// Returns the number of offered tools.
     pub fn len(&self) -> usize {
         self.offered().count()
     }
 
-    /// Returns whether none is offered.
+    /// Returns whether no tool is offered.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// The parts of a hint that name none of these in backticks; `None` if each does.
+/// The parts of a hint that contain none of these names in backticks; `None` if all contain one.
 fn without(hint: &str, names: &[&str]) -> Option<String> {
     let is_told = |part: &&str| {
         let quoted = part.split('`').skip(1).step_by(2);
@@ -341,8 +340,8 @@ fn without(hint: &str, names: &[&str]) -> Option<String> {
     (!kept.is_empty()).then(|| kept.join("; "))
 }
 
-/// The name in `functions.NAME` and `NAME<|channel|>commentary`: what its template writes around a name, a model writes into it
-/// at times.
+/// The name in `functions.NAME` and `NAME<|channel|>commentary`. Models sometimes add parts of their template to a
+/// name.
 fn undecorated(name: &str) -> Option<&str> {
     let bare = name.split_once("<|").map_or(name, |(bare, _)| bare).trim();
     let bare = bare.strip_prefix("functions.").unwrap_or(bare);

@@ -1,4 +1,4 @@
-//! An attempt at a job, from its claim to its result.
+//! [`Attempts`]: attempts at jobs, each from its claim to its result.
 use super::{Asks, Begun, Ended, POLL_INTERVAL, Preparation, Work, Worker};
 use crate::{
     entries::restore,
@@ -27,7 +27,7 @@ use std::{
 use tokio::sync::{mpsc, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// How those that continue here are told of what people want.
+/// The channels by which the running attempts get commands and cancellations.
 #[derive(Default)]
 pub(crate) struct Attempts(Mutex<HashMap<String, AttemptChannels>>);
 
@@ -50,7 +50,7 @@ impl Attempts {
     }
 }
 
-/// Removes the folders of attempts whose process is gone: nothing of them counts.
+/// Removes the folders of attempts whose process is gone; their content is not needed.
 pub(super) fn clear(folder: &Path) {
     for attempt in fs::read_dir(folder.join("attempts")).into_iter().flatten().flatten() {
         let is_unseen = attempt.file_name().as_encoded_bytes().starts_with(HIDDEN_PREFIX.as_bytes());
@@ -61,13 +61,14 @@ pub(super) fn clear(folder: &Path) {
     }
 }
 
-/// Why a job comes back whose worker lives and could not renew its lease.
+/// Why a job returns to the queue if its worker lives but could not renew the lease.
 const LEASE_RAN_OUT: &str = "its worker could not renew its lease in time";
 
-/// How the name of a folder begins that is being made.
+/// Prefix of the name of a folder that is still being made.
 const HIDDEN_PREFIX: &str = ".";
 
-/// The folder of an attempt, gone when it is dropped; held, so that no other worker of this machine removes it.
+/// The folder of an attempt, removed when this is dropped. It is locked, so that no other worker of this machine
+/// removes it.
 struct Place {
     folder: PathBuf,
     _held: File,
@@ -78,7 +79,7 @@ impl Place {
         let above = above.join("attempts");
         fs::create_dir_all(&above)?;
         let folder = above.canonicalize()?.join(format!("{}-{}", job.id, job.token));
-        // It is held before others see it.
+        // Locked before it gets the name under which other workers look for it.
         let unseen = folder.with_file_name(format!("{HIDDEN_PREFIX}{}-{}", job.id, job.token));
         fs::create_dir(&unseen)?;
         let held = File::create(unseen.join("lock"))?;
@@ -94,8 +95,8 @@ impl Drop for Place {
     }
 }
 
-/// Hands over what people send to a job, and leaves its slot while it waits for them: an answer is handed over once there is
-/// a slot again.
+/// Passes the commands for a job on, and releases the job's slot while it waits for the user. Answers are passed on
+/// when there is a slot again.
 async fn hand_over(
     mut slot: Slot,
     mut asks: watch::Receiver<bool>,
@@ -114,7 +115,8 @@ async fn hand_over(
             () = slot.take_back(), if is_wanted => {}
             Some(command) = heard.recv() => kept.push_back(command),
         }
-        // What needs no slot passes, but for what waits behind an answer.
+        // Commands that need no slot are passed on at once, unless they come after an answer that waits. An interrupt
+        // is always passed on.
         let passes = |command: &Command| {
             !matches!(command, Command::Answer { .. } | Command::AnswerInPart { .. } | Command::Reply { .. })
         };
@@ -132,7 +134,7 @@ async fn hold(prepared: &PreparedTree, shared: bool) -> Result<File, FleetError>
     waiting(move || prepared.hold(shared)).await
 }
 
-/// The commit that a job begins with.
+/// The commit at which a job begins.
 fn first_commit(job: &Claimed, attempt: &Attempt) -> String {
     job.base.clone().filter(|base| is_commit(base)).unwrap_or_else(|| attempt.begun().to_owned())
 }
@@ -144,7 +146,7 @@ fn make_folder(folder: &Path) -> Result<(), FleetError> {
     })
 }
 
-/// Does what waits for git or for files, apart from what else continues.
+/// Runs work that blocks on Git or files on another thread.
 async fn waiting<T: Send + 'static>(
     what: impl FnOnce() -> Result<T, FleetError> + Send + 'static,
 ) -> Result<T, FleetError> {
@@ -171,7 +173,8 @@ impl Worker {
         self.leases.remove(&lease);
     }
 
-    /// Puts the job back after `error`. It was no failed attempt if PostgreSQL was away.
+    /// Puts the job back into the queue after `error`. If PostgreSQL was unreachable, this does not count as a failed
+    /// attempt.
     async fn put_back_after(&self, lease: &Lease, error: &FleetError) -> Result<(), FleetError> {
         match error {
             FleetError::Lost(_) => {
@@ -181,8 +184,9 @@ impl Worker {
         }
     }
 
-    /// Puts the job back, as soon as PostgreSQL answers. It is the job of this attempt, whose work is over, for as long as
-    /// its token is the last one: also after its lease. `counts`: whether it was a try, asked before each statement.
+    /// Puts the job back into the queue as soon as PostgreSQL responds. The job belongs to this attempt as long as its
+    /// token is the last one, even after the lease has ended. `counts`: whether it counts as an attempt; evaluated
+    /// before each statement.
     async fn put_back(&self, lease: &Lease, why: &str, counts: impl Fn() -> bool) -> Result<(), FleetError> {
         loop {
             match queue::put_back(&self.database, lease, why, counts()).await {
@@ -254,7 +258,7 @@ impl Worker {
         said
     }
 
-    /// What people send to the job from now on; a job that they have canceled already is `cancelled`.
+    /// Receives the commands for the job from now on. If the job was already canceled, `cancelled` is triggered.
     fn listen(&self, job: &Claimed, cancelled: &CancellationToken) -> mpsc::UnboundedReceiver<Command> {
         let (to, heard) = mpsc::unbounded_channel();
         let ears = AttemptChannels { cancelled: cancelled.clone(), commands: to };
@@ -265,7 +269,7 @@ impl Worker {
         heard
     }
 
-    /// The work tree, and where it begins.
+    /// The work tree, and the commit at which it begins.
     async fn files(
         &self,
         job: &Claimed,
@@ -304,8 +308,8 @@ impl Worker {
         Ok(made)
     }
 
-    /// The work tree in which the setup commands of the job's queue have run, if it has some; held, so that no other attempt
-    /// changes or removes it. The first attempt of this machine that needs it makes it.
+    /// The work tree in which the setup commands of the job's queue have run, if the queue has any. It is locked, so
+    /// that no other attempt changes or removes it. The first attempt on this machine that needs it makes it.
     async fn prepared(
         &self,
         job: &Claimed,
@@ -348,7 +352,7 @@ impl Worker {
         Ok(Some((prepared, held)))
     }
 
-    /// The secrets of the job's queue; none where it has no setup commands, which alone get them.
+    /// The secrets of the job's queue; empty if the queue has no setup commands, because only those get secrets.
     async fn secrets(&self, job: &Claimed) -> Result<Vec<(String, String)>, FleetError> {
         match &job.setup {
             Some(_) => secrets::opened(&self.database, self.settings.key.as_ref(), &job.queue).await,
@@ -356,12 +360,12 @@ impl Worker {
         }
     }
 
-    /// Puts the job back: the worker ends.
+    /// Puts the job back into the queue because the worker ends.
     async fn leave(&self, lease: &Lease) -> Result<(), FleetError> {
         self.put_back(lease, "its worker has ended", || false).await
     }
 
-    /// Tells the database what came of it.
+    /// Records the result of the attempt in the database.
     async fn say(
         &self,
         job: &Claimed,
@@ -370,7 +374,7 @@ impl Worker {
         files: Option<&Attempt>,
         ended: Ended,
     ) -> Result<(), FleetError> {
-        // What could not be recorded has not happened: the worker that has the job by now decides.
+        // What could not be recorded does not count: the worker that has the job by then decides.
         let recorded = writer.sync().await.map_err(|error| FleetError::Local {
             action: "record what the job did".to_owned(),
             why: error.to_string(),
@@ -403,7 +407,7 @@ impl Worker {
             None => None,
         };
         let settled = match queue::settle(&self.database, lease, conclusion, carried.as_deref()).await {
-            // The next attempt settles what the journal concludes, unless it counts as the first one.
+            // The next attempt settles the job by the conclusion in the journal, unless this was the first attempt.
             Err(error) if error.is_passing() => {
                 return self.put_back(lease, &error.to_string(), || job.attempt == 1).await;
             }

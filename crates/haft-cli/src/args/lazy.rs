@@ -1,9 +1,9 @@
-//! [`Lazy`]: a command whose options are only built once it is typed. Building the options of all would take most of a
-//! start.
+//! [`Lazy`]: a command whose options are built only when it is used. Building the options of all commands would take
+//! most of the start time.
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 use std::ops::Deref;
 
-/// What a command takes, made when it is needed. It is described by the variant of [`super::Verb`] that has it.
+/// The arguments of a command, built on demand. The variant of [`super::Verb`] that contains it has the description.
 #[derive(Debug)]
 pub(crate) struct Lazy<T>(pub(crate) Box<T>);
 
@@ -53,7 +53,7 @@ impl<T: Subcommand> Subcommand for Lazy<T> {
     }
 }
 
-/// Described as it was before.
+/// Adds arguments, and keeps the description of the command.
 fn described(command: Command, augment: fn(Command) -> Command) -> Command {
     let (about, long) = (command.get_about().cloned(), command.get_long_about().cloned());
     let command = augment(command).about(about.unwrap_or_default());

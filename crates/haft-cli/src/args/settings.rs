@@ -1,4 +1,4 @@
-//! [`SettingsArgs`]: the options that the table of settings makes.
+//! [`SettingsArgs`]: the options that the table of settings defines.
 use clap::{
     Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
@@ -6,7 +6,7 @@ use clap::{
 use haft_app::config::{Choice, SETTINGS, Setting, Settings, Value};
 use haft_core::Mode;
 
-/// What was typed of the settings.
+/// The settings that were given as options.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SettingsArgs(pub(crate) Settings);
 
@@ -61,7 +61,7 @@ fn one_of(choices: Vec<Choice>) -> PossibleValuesParser {
     PossibleValuesParser::new(choices.into_iter().map(value))
 }
 
-/// Reads a mode, for other options that take one.
+/// Parses a mode, for other options that take one.
 pub(crate) fn mode() -> impl TypedValueParser<Value = Mode> {
     one_of(Mode::choices()).map(|name| Mode::named(&name).expect("no other value is possible"))
 }

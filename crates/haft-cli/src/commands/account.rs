@@ -1,4 +1,4 @@
-//! [`print`]: a table of what used a session's tokens and money.
+//! [`print`]: prints a table of the tokens and costs of a session.
 use crate::CliContext;
 use haft_app::{Failure, config::Settings, model, session};
 use haft_core::{Entry, SessionOpened, tokens};
@@ -10,7 +10,7 @@ use std::{
     sync::Arc,
 };
 
-/// Prints the usage after a conversation, unless the server counted nothing.
+/// Prints the usage after a conversation, unless the server reported no tokens.
 pub(crate) fn print(cli: &CliContext, entries: &[Arc<Entry>]) -> Result<Exit, Failure> {
     let Some(SessionOpened { model, workspace, profile, .. }) = SessionOpened::of(entries) else {
         return Ok(Exit::Success);
@@ -34,7 +34,7 @@ pub(crate) fn print(cli: &CliContext, entries: &[Arc<Entry>]) -> Result<Exit, Fa
     Ok(Exit::Success)
 }
 
-/// `?` where the price is not known.
+/// The cost; `?` if the price is unknown.
 fn dollars(usd: Option<f64>) -> String {
     usd.map_or("$?".into(), |usd| format!("${usd:.4}"))
 }

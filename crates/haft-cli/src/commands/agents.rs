@@ -40,7 +40,8 @@ pub(crate) fn agents(cli: &CliContext, command: Agents) -> Result<Exit, Failure>
                         None => built_in.unwrap_or_default().to_owned(),
                     }
                 }
-                // A shell makes the file of `haft agents show builder > FILE` first, and it is no agent yet.
+                // In `haft agents show builder > FILE`, the shell creates the file first, and an empty file is not a
+                // valid agent.
                 Err(failure) => built_in.ok_or(failure)?.to_owned(),
             };
             write!(stdout(), "{}", safe::text(&text))?;

@@ -1,4 +1,4 @@
-//! [`attach`] (`haft attach`): a session of `haft serve` in this terminal.
+//! [`attach`] (`haft attach`): opens a session of `haft serve` in this terminal.
 use super::{
     look::{look, of_questions},
     run, screen_setup,
@@ -24,10 +24,10 @@ use std::{
     sync::Arc,
 };
 
-/// Where the token is looked for.
+/// The variable that may contain the token.
 const TOKEN_VARIABLE: &str = "HAFT_SERVE_TOKEN";
 
-/// Talks to a session until the person leaves. The session continues.
+/// Shows a conversation until the user leaves. The session continues on the server.
 pub(crate) async fn attach(cli: &CliContext, args: &AttachArgs) -> Result<Exit, Failure> {
     let address = ServerAddress::parse(&args.url, args.insecure)?;
     let here = workspace(None)?;
@@ -39,7 +39,7 @@ pub(crate) async fn attach(cli: &CliContext, args: &AttachArgs) -> Result<Exit, 
     let host = AttachedHost::new(cli, server);
     let opened = host.attach(&id).await?;
     let mut around = around(cli, &config, Arc::new(host), here)?;
-    // What lies on the other machine is no link on this one, and its models have their keys there.
+    // Paths of the other machine must not become links here, and its models have their keys there.
     (around.links, around.login) = (haft_terminal::Links::default(), None);
     let turn = TurnArgs { plain: args.plain, ..TurnArgs::default() };
     let mut interrupts = Interrupts::listen()?;
@@ -52,7 +52,7 @@ pub(crate) async fn attach(cli: &CliContext, args: &AttachArgs) -> Result<Exit, 
     Ok(chat::run(around, opened, &options, &mut interrupts).await?)
 }
 
-/// What the person has given, or types; nothing where they leave.
+/// The token that the user has given, or types; `None` if the user leaves.
 async fn token(
     cli: &CliContext,
     args: &AttachArgs,
@@ -77,7 +77,7 @@ fn is_terminal() -> bool {
     stdin().is_terminal() && stderr().is_terminal()
 }
 
-/// The ID of the session that is asked for, that the person chooses, or that is the only one; nothing where they leave.
+/// The ID of the session that was requested, that the user selects, or that is the only one; `None` if the user leaves.
 async fn session(
     cli: &CliContext,
     args: &AttachArgs,

@@ -1,4 +1,4 @@
-//! [`attempts`] (`haft attempts`): lists the attempts of a session at its goal, and shows what they differ in.
+//! [`attempts`] (`haft attempts`): lists the attempts of a session at its goal, and shows their differences.
 use crate::{CliContext, args::AttemptsCommand};
 use haft_app::{
     Failure,

@@ -13,7 +13,7 @@ use std::{
     path::Path,
 };
 
-/// The characters of a session that are before each line: date and time.
+/// Number of characters of a session's ID that are printed before each line: date and time.
 const SESSION: usize = 15;
 
 /// `haft blame`
@@ -46,7 +46,7 @@ pub(crate) fn blame(cli: &CliContext, args: &BlameArgs) -> Result<Exit, Failure>
     Ok(Exit::Success)
 }
 
-/// `FILE:LINE`, unless a file has that name.
+/// Splits `FILE:LINE`, unless a file has exactly that name.
 fn target(written: &str) -> (&str, Option<usize>) {
     let split = written.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
     match split {

@@ -31,7 +31,7 @@ pub(crate) fn config(cli: &CliContext, command: Verb) -> Result<Exit, Failure> {
     }
 }
 
-/// Reads all of it, as a session does; the first mistake is the error.
+/// Reads all configuration, as a session does; the first error is returned.
 fn read_all(cli: &CliContext, workspace: &Path) -> Result<(), Failure> {
     let config = cli.config(workspace, &Settings::default())?;
     model::check_names(&config)?;
@@ -50,7 +50,7 @@ fn check(cli: &CliContext, workspace: &Path) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Says what else counts more than the file.
+/// Sets a value, and prints a note if a variable overrides it.
 fn set(cli: &CliContext, key: &str, value: &str) -> Result<Exit, Failure> {
     let file = &cli.places.user_file;
     change(cli, || edit::set(file, key, value))?;
@@ -72,7 +72,7 @@ fn unset(cli: &CliContext, key: &str) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Edits the user's file, and takes that back if no session can begin with it.
+/// Edits the user's file. If no session can begin with the result, the edit is taken back.
 fn change<T>(cli: &CliContext, edit: impl FnOnce() -> Result<T, ConfigError>) -> Result<T, Failure> {
     let (file, workspace) = (&cli.places.user_file, session::workspace(None)?);
     let before = fs::read_to_string(file).ok();
@@ -121,7 +121,7 @@ fn show(config: &Config) -> Result<(), Failure> {
     tables(config.project_file(), &config.project)
 }
 
-/// What else a file says, without what is so anyway.
+/// Prints the remaining content of a file, without default values.
 fn tables<Content: Serialize + Default>(file: &Path, content: &Content) -> Result<(), Failure> {
     let failed = |error: toml::ser::Error| Failure::failed(error.to_string());
     let default = toml::Value::try_from(Content::default()).map_err(failed)?;
@@ -131,7 +131,8 @@ fn tables<Content: Serialize + Default>(file: &Path, content: &Content) -> Resul
     Ok(())
 }
 
-/// The files of skills, commands and agents, with those that are not used and what of them has no effect, as comments.
+/// Prints the files of skills, commands and agents as comments, including unused files, and notes on parts that have no
+/// effect.
 fn files(cli: &CliContext, workspace: &Path) -> Result<(), Failure> {
     let place = |file: &Path| source(cli, workspace, file);
     let skills = cli.skills(workspace).into_iter();
@@ -171,7 +172,7 @@ fn files(cli: &CliContext, workspace: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Without values that are the default, and tables and lists that say nothing.
+/// `value` without defaults, and without empty tables and lists.
 fn said(value: toml::Value, default: Option<&toml::Value>) -> Option<toml::Value> {
     match value {
         toml::Value::Table(table) => {

@@ -70,7 +70,7 @@ async fn run(cli: &CliContext, args: &EvalArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// Before the evaluation costs anything.
+/// Checks that the file can be written, before the evaluation costs anything.
 fn check_writable(file: &Path) -> Result<(), Failure> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let why = match (folder.is_dir(), file.is_dir()) {
@@ -81,7 +81,7 @@ fn check_writable(file: &Path) -> Result<(), Failure> {
     Err(Failure::usage(format!("cannot write `{}`: {why}", file.display())))
 }
 
-/// Says on standard error how far an evaluation is.
+/// Prints the progress of an evaluation to standard error.
 struct Progress {
     is_quiet: bool,
     runs: usize,

@@ -25,7 +25,8 @@ use haft_terminal::{Exit, table::Table};
 use serde_json::{Value, json};
 use std::io::{Write, stdout};
 
-/// Carries out one of them. What it changes is in the audit log of the fleet before and afterwards.
+/// Carries out a subcommand. A command that changes something is in the audit log of the fleet before and after it
+/// runs.
 pub(crate) async fn fleet(cli: &CliContext, command: Fleet) -> Result<Exit, Failure> {
     if let Fleet::Migrate { fleet } = &command {
         migrate(&address(cli, fleet)?).await?;
@@ -139,7 +140,7 @@ async fn resume(
     say(json, &object, &format!("resumed {}", whose(&paused)))
 }
 
-/// All workers, if `worker` is `None`.
+/// Drains the worker `worker`, or all workers if it is `None`.
 async fn drain(database: &Database, args: DrainArgs) -> Result<(), Failure> {
     let DrainArgs { worker, undo, json, .. } = args;
     let told = haft_fleet::drain(database, worker.as_deref(), !undo).await?;
@@ -235,7 +236,7 @@ async fn end_logins(database: &Database, owner: Owner) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What was typed, otherwise what the environment says.
+/// The address of the database: the option, otherwise the environment.
 pub(crate) fn address(cli: &CliContext, url: &FleetUrl) -> Result<String, Failure> {
     let known = url.fleet.clone().or_else(|| cli.environment.get("HAFT_FLEET").map(str::to_owned));
     known.ok_or_else(|| {
@@ -255,7 +256,7 @@ async fn open(cli: &CliContext, url: &FleetUrl) -> Result<Database, Failure> {
     Ok(Database::open(&address(cli, url)?).await?.with_objects(&cli.environment.variables))
 }
 
-/// What was done, for programs or for people.
+/// Prints what was done, for programs or for users.
 fn say(json: bool, object: &Value, text: &str) -> Result<(), Failure> {
     match json {
         true => writeln!(stdout(), "{object}")?,
@@ -264,7 +265,7 @@ fn say(json: bool, object: &Value, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Neither: the whole fleet.
+/// What to pause; without an owner and a queue, the whole fleet.
 fn paused(owner: Option<String>, queue: Option<String>) -> Paused {
     match (owner, queue) {
         (Some(name), _) => Paused::Owner(Owner(name)),

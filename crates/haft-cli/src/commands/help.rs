@@ -1,4 +1,4 @@
-//! [`help`] (`haft help`): pages of the documentation, sections of them, and the help of each command.
+//! [`help`] (`haft help`): prints pages of the documentation, sections of pages, and the help of each command.
 use super::{command_line, look::of_questions, overview::overview};
 use crate::CliContext;
 use haft_app::{
@@ -9,9 +9,9 @@ use haft_core::schema::nearest;
 use haft_terminal::{Exit, document};
 use std::io::{IsTerminal, Write, stdout};
 
-/// Without words, prints the commands and topics; with `topics`, only the topics; otherwise a page, sections, or the help of
-/// a command. A page, and a section of exactly this name, take precedence over a command of the same name, whose help `haft
-/// COMMAND --help` prints.
+/// Without words, prints the commands and topics; with `topics`, only the topics; otherwise a page, sections, or the
+/// help of a command. A page or a section of exactly this name has precedence over a command of the same name; `haft
+/// COMMAND --help` prints the help of the command.
 pub(crate) fn help(cli: &CliContext, words: &[String]) -> Result<Exit, Failure> {
     let typed = words.join(" ").to_lowercase();
     let text = match (typed.as_str(), command_at(words)) {
@@ -37,12 +37,12 @@ fn topics() -> String {
     format!("Topics, with `haft help TOPIC`; sections have names, too: `haft help hooks`\n{lines}")
 }
 
-/// The page or the sections of this name, in Markdown.
+/// The page or the sections with this name, in Markdown.
 fn documented(typed: &str) -> Option<String> {
     topics::page(typed).or_else(|| with_pages(topics::sections(typed)))
 }
 
-/// Sections, each with the page that it is of.
+/// Sections, each with the name of its page.
 fn with_pages(sections: Vec<Sections>) -> Option<String> {
     let with_page =
         |Sections { topic, markdown }| format!("{markdown}\nThe whole page: `haft help {topic}`\n");
@@ -50,12 +50,13 @@ fn with_pages(sections: Vec<Sections>) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-/// Long pages are printed whole: sections are short, the terminal scrolls, and `| less` is as short as a setting for it.
+/// Formats a page for the terminal, without a pager: sections are short, the terminal scrolls, and `| less` is as short
+/// as a setting for it.
 fn drawn(cli: &CliContext, markdown: &str) -> String {
     document::drawn(markdown, stdout().is_terminal().then(|| of_questions(cli)))
 }
 
-/// The command that `words` name, from the root on.
+/// The command that `words` name, starting from the root command.
 fn command_at(words: &[String]) -> Option<clap::Command> {
     let below = |found: clap::Command, word: &String| found.find_subcommand(word).cloned();
     words.iter().try_fold(command_line::command(), below)

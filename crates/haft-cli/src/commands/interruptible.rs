@@ -1,9 +1,9 @@
-//! [`interruptible`]: waits until Ctrl+C: after a question on the terminal, signals no longer end the program by
+//! [`interruptible`]: stops work at Ctrl+C, because after a prompt on the terminal, signals do not end the program by
 //! themselves.
 use haft_app::Failure;
 use haft_terminal::{Exit, signals::Interrupts};
 
-/// What `work` comes to; a failure without words where a signal came first.
+/// The result of `work`; a failure without a message if a signal came first.
 pub(super) async fn interruptible<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     let mut interrupts = Interrupts::listen()?;
     tokio::select! {

@@ -1,4 +1,5 @@
-//! [`start`] and [`jobs`] (`haft build`, `debug`, `review`, `triage` and `haft jobs`): jobs at a terminal.
+//! [`start`] and [`jobs`] (`haft build`, `debug`, `review`, `triage` and `haft jobs`): run and manage jobs from a
+//! terminal.
 mod list;
 mod queue;
 
@@ -25,7 +26,7 @@ use haft_terminal::{
 };
 use std::io::{ErrorKind, Write, stderr, stdout};
 
-/// Runs `haft build` and the like: one job, in this process.
+/// Runs `haft build` and similar commands: one job, in this process.
 pub(crate) async fn start(cli: &CliContext, kind: &str, job: &JobArgs) -> Result<Exit, Failure> {
     refuse_options(&job.turn)?;
     let origin = session::workspace(job.turn.cwd.as_deref())?;
@@ -45,7 +46,7 @@ pub(crate) async fn start(cli: &CliContext, kind: &str, job: &JobArgs) -> Result
     begin(cli, request, &turn, None).await
 }
 
-/// A job begins a session of its own, and its agent is known.
+/// Refuses options that a job does not support: it begins a session of its own, with a given agent.
 fn refuse_options(turn: &TurnArgs) -> Result<(), Failure> {
     let given = [
         ("--session", turn.session.is_some()),
@@ -61,7 +62,7 @@ fn refuse_options(turn: &TurnArgs) -> Result<(), Failure> {
     }
 }
 
-/// What the words of the command say, with what is piped in behind them.
+/// The words of the command, followed by piped input.
 fn with_input(cli: &CliContext, job: &JobArgs) -> Result<String, Failure> {
     let said = job.description.clone().unwrap_or_else(|| job.words.join(" "));
     Ok(match input::piped(cli)? {
@@ -71,7 +72,7 @@ fn with_input(cli: &CliContext, job: &JobArgs) -> Result<String, Failure> {
     })
 }
 
-/// Returns what the job is to do; an error if it is missing.
+/// Returns the task of the job; fails if it is missing.
 fn task(kind: &str, given: &str) -> Result<String, Failure> {
     let example = match kind {
         "reviewer" => "haft review \"the last commit\"",
@@ -109,10 +110,10 @@ async fn retry(
     finish(cli, turn, job, stop).await
 }
 
-/// Ends a server of jobs: the one at work is left as it stands, and waits to be continued.
+/// Ends a server of jobs. The running job is left unfinished, and can be continued.
 struct Stop {
     interrupts: Interrupts,
-    /// Whether a signal came.
+    /// Whether a signal has arrived.
     has_come: bool,
 }
 
@@ -127,11 +128,12 @@ impl Stop {
 enum Unfinished {
     /// The server of jobs was told to stop.
     Left,
-    /// What it does cannot be shown.
+    /// The output could not be written.
     NotShown(anyhow::Error),
 }
 
-/// Works until the job has a conclusion, shows it, and tidies up. If `stop` comes first, the job is left without a conclusion.
+/// Works until the job has a conclusion, shows it, and closes the job. If `stop` comes first, the job stays without a
+/// conclusion.
 async fn finish(
     cli: &CliContext,
     turn: &TurnArgs,
@@ -142,7 +144,7 @@ async fn finish(
     let settings = cli.config(&job.engine.setup().workspace, &turn.work.settings.0)?.effective();
     let options = run::options(&job.engine, cli, turn, &settings)?;
     let (output, from) = (options.output, cursor::next(&job.session));
-    // A single object, once there is a conclusion.
+    // The output is a single object, printed after the conclusion.
     let options =
         Options { output: if output == Output::Json { Output::Nothing } else { output }, ..options };
     job.notices.iter().for_each(|notice| cli.warn(notice));
@@ -164,13 +166,13 @@ async fn finish(
     let outcome = job.last_outcome();
     job.close(&conclusion).await;
     match printed.and(told) {
-        // The reader has gone; how the job ended holds all the same.
+        // If the reader of the output is gone, the exit code still tells how the job ended.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(exit_of(&conclusion, outcome)),
     }
 }
 
-/// Prints what a program reads of a job that ended, with its entries since `from`.
+/// Prints the result of a job for programs, with its entries since `from`.
 fn print_end(job: &Job, output: Output, from: Seq) -> std::io::Result<()> {
     match output {
         Output::Json => writeln!(stdout(), "{}", safe::json(&list::ended(job, from).to_string())),
@@ -179,7 +181,7 @@ fn print_end(job: &Job, output: Output, from: Seq) -> std::io::Result<()> {
     }
 }
 
-/// The turns of a job, as `haft run` shows them.
+/// Runs the turns of a job, and shows them as `haft run` does.
 struct ShownTurns<'a> {
     job: &'a Job,
     options: &'a Options,
@@ -195,7 +197,7 @@ impl Turns for ShownTurns<'_> {
         let shown = print::turn(session, command, cursor::next(session), self.options, self.interrupts);
         let shown = match &mut self.stop {
             None => shown.await,
-            // A signal reaches both.
+            // A signal reaches both, the turn and `stop`.
             Some(stop) => tokio::select! {
                 biased;
                 () = stop.comes() => return Err(Unfinished::Left),

@@ -1,4 +1,4 @@
-//! [`login`] and [`logout`] (`haft login`, `haft logout`): keys for vendors.
+//! [`login`] and [`logout`] (`haft login`, `haft logout`): save and remove keys for vendors.
 use super::{interruptible::interruptible, look::of_questions};
 use crate::{
     CliContext,
@@ -19,7 +19,7 @@ use haft_terminal::{
 use serde_json::json;
 use std::io::{IsTerminal, Read, Write, stderr, stdin, stdout};
 
-/// No key is as long, in bytes.
+/// Maximum size of a key, in bytes.
 const MAX_KEY_BYTES: u64 = 16 << 10;
 
 /// `haft login …`
@@ -56,22 +56,22 @@ fn named(account: &str) -> Result<&str, Failure> {
     }
 }
 
-/// What Esc does where a key is asked for.
+/// What Esc does at the prompt for a key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Escape {
-    /// Back to the list that the vendor was chosen from.
+    /// Goes back to the list of vendors.
     GoesBack,
-    /// Out of the program: there is nothing to go back to.
+    /// Leaves the program: there is no list to go back to.
     Leaves,
 }
 
-/// What came of a question for a key.
+/// The result of the prompt for a key.
 pub(crate) enum Entered {
-    /// There is one.
+    /// A key was saved.
     Kept,
-    /// The person goes back to what was asked before.
+    /// The user goes back to the list before.
     Back,
-    /// The person leaves.
+    /// The user leaves the program.
     Left,
 }
 
@@ -110,7 +110,7 @@ fn of(account: Option<&str>) -> String {
     account.map(|account| format!(" for the account `{account}`")).unwrap_or_default()
 }
 
-/// Asks for the key of `vendor`, tries it, and keeps it; for the account in force, if there is one.
+/// Asks for the key of `vendor`, verifies it, and saves it; for the account in use, if there is one.
 pub(crate) async fn enter(
     cli: &CliContext,
     config: &Config,
@@ -173,7 +173,7 @@ async fn typed(cli: &CliContext, vendor: &Vendor, escape: Escape) -> Result<Secr
     Ok(Secret::Typed(key.to_owned()))
 }
 
-/// Whether the key may be kept: the vendor takes it, or cannot be asked and the person wants it all the same.
+/// Whether the key may be saved: the vendor accepts it, or cannot be asked and the user confirms.
 async fn is_usable(cli: &CliContext, config: &Config, vendor: &Vendor, key: &str) -> Result<bool, Failure> {
     let connection = model::connection(cli, config, vendor, None);
     let connection = Connection { key: Some(Key::new(key)), ..connection };
@@ -270,7 +270,7 @@ fn place(cli: &CliContext, source: KeySource<'_>) -> String {
     }
 }
 
-/// Vendors that want a key; of those that share one, the first.
+/// Vendors that need a key; of several that share one, the first.
 pub(crate) fn with_keys() -> impl Iterator<Item = &'static Vendor> {
     let is_own = |vendor: &&Vendor| holder(vendor).name == vendor.name;
     vendors().iter().filter(|vendor| vendor.key_variable.is_some()).filter(is_own)
@@ -290,7 +290,7 @@ fn with_key(name: &str) -> Result<&'static Vendor, Failure> {
     }
 }
 
-/// A vendor that the person chooses with the arrow keys; nothing where they leave.
+/// The vendor that the user selects with the arrow keys; `None` if the user leaves.
 async fn chosen(
     cli: &CliContext,
     title: &str,
@@ -307,7 +307,7 @@ async fn chosen(
     Ok(place.map(|place| vendors[place]))
 }
 
-/// Whether a person can be asked.
+/// Whether the user can be asked.
 pub(crate) fn is_terminal() -> bool {
     stdin().is_terminal() && stdout().is_terminal()
 }

@@ -1,4 +1,4 @@
-//! [`look`]: which colors the user chose, and what the terminal can show.
+//! [`look`]: the colors that the user chose, and what the terminal can show.
 use super::themes;
 use crate::CliContext;
 use haft_app::{Failure, config::Hyperlinks};
@@ -8,7 +8,7 @@ use haft_terminal::{
 };
 use std::path::Path;
 
-/// The look of a conversation, with `theme` as the configuration has it.
+/// The look of a conversation, with `theme` from the configuration.
 pub(super) fn look(cli: &CliContext, theme: Option<&str>) -> Result<Look, Failure> {
     let Some(name) = theme else { return Ok(of_questions(cli)) };
     let (theme, palette) = match Theme::named(name) {
@@ -18,7 +18,7 @@ pub(super) fn look(cli: &CliContext, theme: Option<&str>) -> Result<Look, Failur
     Ok(Look { theme, palette, ..of_questions(cli) })
 }
 
-/// The look of questions before one.
+/// The look of prompts before a conversation.
 pub(super) fn of_questions(cli: &CliContext) -> Look {
     let get = |name: &str| cli.environment.get(name);
     let is_plain = cli.global.no_color || get("NO_COLOR").is_some();
@@ -26,7 +26,7 @@ pub(super) fn of_questions(cli: &CliContext) -> Look {
     Look { is_light: is_light(get("COLORFGBG")), ..Look::new(Theme::default(), depth) }
 }
 
-/// What becomes a link in a conversation in `workspace`, if `when` lets it.
+/// The links in a conversation in `workspace`, if `when` allows links.
 pub(super) fn links(cli: &CliContext, when: Option<Hyperlinks>, workspace: &Path) -> Links {
     let is_on = match when.unwrap_or_default() {
         Hyperlinks::Always => true,
@@ -37,13 +37,13 @@ pub(super) fn links(cli: &CliContext, when: Option<Hyperlinks>, workspace: &Path
         return Links::default();
     }
     let get = |name: &str| cli.environment.get(name).unwrap_or_default();
-    // Other terminals refuse a file with `#12` at its end (GLib), or look for one of that name.
+    // Other terminals refuse a file address with `#12` at its end (GLib), or look for a file of that name.
     let has_lines = get("TERM").contains("kitty") || get("TERM_PROGRAM") == "iTerm.app";
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     Links::new(workspace, &host, has_lines)
 }
 
-/// Whether the terminal is known to show links. tmux 3.4 and newer shows them where its own terminal does.
+/// Whether the terminal is known to show links. tmux 3.4 and newer shows them if the terminal around it does.
 fn shows_links(cli: &CliContext) -> bool {
     let get = |name: &str| cli.environment.get(name).unwrap_or_default();
     match get("TERM_PROGRAM") {

@@ -1,5 +1,5 @@
-//! [`completions`] and [`man`] (`haft completions`, `haft man`): shell completions and man pages, made from the
-//! definitions of the commands.
+//! [`completions`] and [`man`] (`haft completions`, `haft man`): print shell completions and man pages, generated from
+//! the definitions of the commands.
 use super::command_line;
 use clap_complete::Shell;
 use clap_mangen::Man;
@@ -10,7 +10,7 @@ use std::{
     path::Path,
 };
 
-/// For `eval` or a file of the shell's own.
+/// Prints the completions, for `eval` or for a file.
 pub(crate) fn completions(shell: Shell) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command_line::command(), "haft", &mut script);
@@ -18,7 +18,7 @@ pub(crate) fn completions(shell: Shell) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// The page of `haft` itself, or all pages as files.
+/// Prints the page of `haft` itself, or writes all pages to files.
 pub(crate) fn man(to: Option<&Path>) -> Result<Exit, Failure> {
     match to {
         None => {

@@ -1,5 +1,5 @@
-//! [`mcp`] (`haft mcp`): sets up servers, or serves agents and tools to other programs; then standard output belongs to the
-//! protocol.
+//! [`mcp`] (`haft mcp`): sets up MCP servers, or serves agents and tools to other programs. In the latter case, only
+//! the protocol uses standard output.
 mod login;
 mod servers;
 
@@ -35,7 +35,7 @@ pub(crate) async fn mcp(cli: &CliContext, args: McpArgs) -> Result<Exit, Failure
     }
 }
 
-/// What became of a server, as programs read it.
+/// Prints the state of a server, for programs or for users.
 fn say_state(json: bool, name: &str, state: &str) -> Result<(), Failure> {
     if json {
         writeln!(stdout(), "{}", json!({"name": name, "state": state}))?;
@@ -43,7 +43,7 @@ fn say_state(json: bool, name: &str, state: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Serves until the client leaves or a signal interrupts.
+/// Serves until the client disconnects or a signal interrupts.
 async fn serve(cli: &CliContext, args: &McpServeArgs) -> Result<Exit, Failure> {
     let offers = cli.mcp_offers(&args.spec(), !args.no_agents, args.expose.as_deref()).await?;
     let mut interrupts = Interrupts::listen()?;

@@ -1,4 +1,4 @@
-//! [`memory`] (`haft memory`): lists, proposes and takes out lines of the notes that agents read, each with its sources.
+//! [`memory`] (`haft memory`): lists, proposes and removes lines of the notes for agents, each with its sources.
 use crate::{CliContext, args::MemoryCommand};
 use haft_app::{Failure, SessionSpec, agents::AGENT, config::Settings};
 use haft_core::{
@@ -28,7 +28,7 @@ pub(crate) async fn memory(cli: &CliContext, command: MemoryCommand) -> Result<E
     }
 }
 
-/// For a session of one call without a model, in the default profile, which has every tool.
+/// The setup for a session with one call and no model, in the default profile, which has every tool.
 fn setup(cli: &CliContext, workspace: Option<PathBuf>) -> Result<Setup, Failure> {
     let settings = Settings { profile: Some("default".to_owned()), ..Settings::default() };
     let spec = SessionSpec { workspace, settings, ..SessionSpec::default() };
@@ -85,7 +85,8 @@ async fn forget(setup: Setup, number: usize) -> Result<Exit, Failure> {
     make(setup, json!({"forget": [line.text]})).await
 }
 
-/// Makes the call in a session of its own, so that it is recorded and can be undone. The user has typed it.
+/// Makes the call in a session of its own, so that it is recorded and can be undone. It counts as a call that the user
+/// typed.
 async fn make(setup: Setup, arguments: Value) -> Result<Exit, Failure> {
     let engine = Engine::new(setup);
     let mut interrupts = Interrupts::listen()?;

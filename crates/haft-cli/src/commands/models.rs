@@ -12,12 +12,12 @@ use serde_json::json;
 
 pub(super) use embedded::{demo, fetch_demo};
 
-/// The model to try things out with.
+/// The model for trying Haft out.
 #[derive(Clone)]
 pub(super) struct Demo {
     /// The model, as `--model` takes it.
     pub(super) spec: String,
-    /// What is to be downloaded; `None` if it is here.
+    /// Size of the download in MB; `None` if the file exists already.
     pub(super) megabytes: Option<u64>,
 }
 
@@ -59,7 +59,7 @@ async fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
     Ok(list.print("There are no models.")?)
 }
 
-/// What the vendor's own server says that it has.
+/// The models that the vendor's own server lists.
 async fn offered(cli: &CliContext, name: &str, json: bool) -> Result<Exit, Failure> {
     let workspace = session::workspace(None)?;
     let config = cli.config(&workspace, &Settings::default())?;
@@ -103,7 +103,7 @@ mod embedded {
         Some(Demo { spec: format!("local/{}", models::DEFAULT), megabytes })
     }
 
-    /// Downloads the demo model if it is not here; returns it as `--model` takes it.
+    /// Downloads the demo model if its file does not exist; returns the model in the form for `--model`.
     pub(crate) fn fetch_demo(cli: &CliContext, demo: Demo) -> Result<String, Failure> {
         if demo.megabytes.is_some() {
             fetch(cli, &demo.spec)?;

@@ -1,17 +1,17 @@
-//! [`Mistaken`]: a word that was meant as a command: as a prompt it would cost money.
+//! [`Mistaken`]: words that were meant as a command. As a prompt, they would cost money.
 
-/// Words that look like a command of another program, or like one of ours with a slip in it.
+/// Words that look like a command of another program, or like a misspelled one of Haft.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Mistaken {
-    /// What was taken for a command: one word, or a noun and a verb.
+    /// The words that look like a command: one word, or a noun and a verb.
     pub(crate) typed: String,
-    /// The command that comes nearest, without `haft` in front.
+    /// The nearest command, without `haft`.
     pub(crate) nearest: Option<String>,
-    /// `false` for a word that is known from nowhere: with input piped in it says what to do with that.
+    /// `false` for a word that resembles no known command. With piped input, such a word is a prompt for the input.
     pub(crate) is_known: bool,
 }
 
-/// What programs of this kind have commands for, with the command of ours that comes nearest.
+/// Nouns for which similar programs have commands, each with the nearest command of Haft.
 const NOUNS: [(&str, &str); 17] = [
     ("template templates alias aliases", "commands list"),
     ("extension extensions addon addons marketplace", "plugins list"),
@@ -32,7 +32,7 @@ const NOUNS: [(&str, &str); 17] = [
     ("bot channel channels", "telegram"),
 ];
 
-/// Verbs that stand alone in programs of this kind.
+/// Verbs that are commands of their own in similar programs.
 const VERBS: [(&str, &str); 12] = [
     ("status info check health diagnose diagnostics ping whoami", "doctor"),
     ("init setup onboard onboarding configure get set", "config show"),
@@ -48,25 +48,25 @@ const VERBS: [(&str, &str); 12] = [
     ("repl interactive tui shell", "chat"),
 ];
 
-/// What follows a noun in a command.
+/// Verbs that may follow a noun in a command.
 const ACTIONS: &str = "list ls show get set add remove rm delete install uninstall update upgrade enable disable info search \
                        create new edit start stop restart status init import export clear reset rename login logout view \
                        connect disconnect on off path help use select refresh sync prune reload";
 
-/// What comes before the noun as well: `list skills`.
+/// Verbs that may also precede the noun: `list skills`.
 const LEADING: &str = "list ls show install uninstall enable disable";
 
-/// The text in sentences, and in no command.
+/// Words that occur in sentences, but in no command.
 const OF_SENTENCES: &str = "a an the my our your this that these it is are was not and or to for of in on with from by as at \
                             fails failed broken wrong please again";
 
-/// What people say in one word, as an answer.
+/// Single words that users type as an answer.
 const SAID: &str = "hello hi hey hallo hola salut bonjour ciao moin yes no ok okay sure thanks please go begin \
                     continue again next more";
 
-/// Whether `words` look like a command: a lone word, or a noun in front of its verb (`skills list`). A verb in front of what
-/// it does something to is a sentence (`fix tests`), unless that is something which programs of this kind list. A word with
-/// a space, a capital, a sign or a letter of another language is no command.
+/// Finds words that look like a command: a single word, or a noun before its verb (`skills list`). A verb before its
+/// object is a sentence (`fix tests`), unless similar programs list such objects. A word with a space, a capital
+/// letter, a symbol or a non-ASCII letter is not a command.
 pub(crate) fn mistaken(words: &[String], commands: &clap::Command) -> Option<Mistaken> {
     let known = |count: usize, nearest: &str| Mistaken {
         typed: words[..count].join(" "),
@@ -84,7 +84,7 @@ pub(crate) fn mistaken(words: &[String], commands: &clap::Command) -> Option<Mis
     found.or_else(slip).or_else(lone)
 }
 
-/// How many of `words` are a command of other programs, and which of ours comes nearest.
+/// The number of `words` that are a command of another program, and the nearest command of Haft.
 fn foreign(words: &[String], commands: &clap::Command) -> Option<(usize, String)> {
     let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
     let lower: Vec<&str> = lower.iter().map(String::as_str).collect();
@@ -122,7 +122,7 @@ fn foreign(words: &[String], commands: &clap::Command) -> Option<(usize, String)
     }
 }
 
-/// Whether `word` begins as the IDs of sessions do: with a date of eight digits.
+/// Whether `word` begins like the ID of a session: with a date of eight digits.
 fn is_session_id(word: &str) -> bool {
     let (date, rest) = word.split_at_checked(8).unwrap_or((word, ""));
     let is_date = date.len() == 8 && date.starts_with("20") && date.bytes().all(|byte| byte.is_ascii_digit());
@@ -137,15 +137,15 @@ fn has(words: &str, word: &str) -> bool {
     words.split_whitespace().any(|known| known == word)
 }
 
-/// Whether `word` is one word in lower-case ASCII letters, digits, `-` and `_`. A single letter is typed to try things
-/// out.
+/// Whether `word` is one word of lower-case ASCII letters, digits, `-` and `_`. A single letter is excluded: users type
+/// it to try things out.
 fn is_small(word: &str) -> bool {
     let is_small = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
     word.len() > 1 && word.starts_with(|c: char| c.is_ascii_lowercase()) && word.bytes().all(is_small)
 }
 
-/// The command that `words` begin with, but for a slip of the fingers. If the words may be a sentence, only a smaller
-/// slip counts: `what` is no `chat`.
+/// The command that the first of `words` is a misspelling of. If the words may be a sentence, only a smaller difference
+/// counts: `what` does not mean `chat`.
 fn near_command<'a>(words: &[String], commands: &'a clap::Command) -> Option<&'a str> {
     let first = words.first()?.to_lowercase();
     if !first.bytes().all(|byte| byte.is_ascii_alphabetic()) {
@@ -168,7 +168,8 @@ fn most(command: &clap::Command, words: &[String]) -> usize {
     if is_call || command.get_name().len() > 4 { 2 } else { 1 }
 }
 
-/// How many letters are missing, too many or swapped with their neighbor; a wrong one is one missing and one too many.
+/// The number of letters that are missing, extra or swapped with a neighbor. A wrong letter counts as one missing and
+/// one extra.
 fn slips(typed: &[u8], meant: &[u8]) -> usize {
     let (rows, columns) = (typed.len(), meant.len());
     let mut table = vec![vec![0; columns + 1]; rows + 1];

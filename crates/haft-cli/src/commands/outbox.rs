@@ -1,4 +1,5 @@
-//! [`outbox`] (`haft outbox`): lists, sends and drops what sessions queued since it cannot be taken back.
+//! [`outbox`] (`haft outbox`): lists, sends and drops the calls that sessions queued because their effects cannot be
+//! taken back.
 use super::undo::WAITS_FOR_TURN;
 use crate::{CliContext, args::OutboxCommand};
 use haft_app::{Failure, outbox::OpenedOutbox, session::JOINED};
@@ -21,7 +22,7 @@ pub(crate) async fn outbox(cli: &CliContext, command: OutboxCommand) -> Result<E
     }
 }
 
-/// What a person wants of an item.
+/// What to do with an item.
 #[derive(Clone, Copy)]
 enum Deed {
     Send { again: bool },
@@ -39,10 +40,10 @@ fn list(cli: &CliContext, session: Option<&str>, cwd: Option<&Path>, is_json: bo
     Ok(list.print("Nothing is queued here; a session with `--outbox` queues what cannot be taken back.")?)
 }
 
-/// Handles the items in the order in which they are named. An item that fails does not keep the others back.
+/// Handles the items in the order in which they are named. If an item fails, the others are still handled.
 async fn each(cli: &CliContext, ids: &[String], deed: Deed, is_json: bool) -> Result<Exit, Failure> {
     let mut interrupts = Interrupts::listen()?;
-    // A name that is wrong is told before anything is done.
+    // A wrong ID is reported before anything is done.
     let mut items = Vec::new();
     for id in ids {
         if !items.iter().any(|known: &OutboxItem| known.id == *id) {
@@ -77,7 +78,7 @@ async fn each(cli: &CliContext, ids: &[String], deed: Deed, is_json: bool) -> Re
     Ok(exit)
 }
 
-/// Does it, and says whether an interrupt stopped the call: what it did is unknown then.
+/// Carries `deed` out; also returns whether an interrupt stopped the call, so that its effect is unknown.
 async fn watched(
     opened: &OpenedOutbox,
     item: &OutboxItem,
@@ -106,7 +107,7 @@ async fn watched(
     }
 }
 
-/// Returns whether it went well.
+/// Prints the result; returns whether it succeeded.
 fn tell(
     item: &OutboxItem,
     done: Result<OutboxItem, Failure>,
@@ -147,7 +148,7 @@ fn print(object: &Value) -> Result<(), Failure> {
     Ok(writeln!(stdout(), "{}", safe::json(&object.to_string()))?)
 }
 
-/// What to do about an item of which it is unknown whether it arrived.
+/// Prints what to do if it is unknown whether an item arrived.
 fn hint(item: &OutboxItem) -> Result<(), Failure> {
     if matches!(item.state, ItemState::Unknown | ItemState::Sending) {
         let OutboxItem { id, kind, target, .. } = item;

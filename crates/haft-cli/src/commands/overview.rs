@@ -1,8 +1,8 @@
-//! [`overview`]: the page of `haft --help` and `haft help`, made from the commands and what they say of themselves.
+//! [`overview`]: the page of `haft --help` and `haft help`, generated from the commands and their descriptions.
 use clap::Command;
 use std::fmt::Write as _;
 
-/// Headings, and the lines below each. A line names commands that belong together.
+/// Headings, each with its lines. A line names commands that belong together.
 const GROUPS: [(&str, &[&[&str]]); 4] = [
     ("Talk and work:", &[&["run"], &["chat", "attach"], &["resume"], &["undo", "redo"]]),
     ("Jobs:", &[&["build", "debug"], &["review", "triage"], &["jobs", "outbox"]]),
@@ -46,7 +46,7 @@ Examples:
   git diff | haft \"write a commit message\" ask once, with piped input
 ";
 
-/// The page. A command that no group names has a line of its own at the end, so that none is missing.
+/// The page. A command that belongs to no group gets a line of its own at the end, so that none is missing.
 pub(crate) fn overview(command: &Command) -> String {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let mut page = format!("{about}\n\nUsage: haft [OPTIONS] [PROMPT]... or haft COMMAND\n\n");

@@ -14,7 +14,7 @@ pub(crate) fn parse(cli: &CliContext, args: &ParseArgs) -> Result<Exit, Failure>
         App::call_formats().iter().try_for_each(|name| writeln!(stdout(), "{name}"))?;
         return Ok(Exit::Success);
     }
-    // Before the text is read, which may come from a keyboard.
+    // Made before the text is read, because the user may be typing it.
     let parser = cli.reply_parser(&args.dialect, args.tools.as_deref())?;
     writeln!(stdout(), "{:#}", parser.parse(&text_of(&args.file)?))?;
     Ok(Exit::Success)

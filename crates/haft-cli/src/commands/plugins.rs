@@ -118,7 +118,7 @@ async fn install(cli: &CliContext, candidate: Candidate, answers: Answers) -> Re
     Ok(Exit::Success)
 }
 
-/// What it brings, and what it may do.
+/// Describes its parts, and what they may do.
 fn shown(candidate: &Candidate) -> Result<String, Failure> {
     let Candidate { plugin, brings, notes, .. } = candidate;
     let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! [`policy`] (`haft policy check`): shows which rule decides about an effect, and how.
+//! [`policy`] (`haft policy check`): shows the verdict on an effect, and which rule decides.
 use crate::{
     CliContext,
     args::{Policy as Verb, PolicyCheck},

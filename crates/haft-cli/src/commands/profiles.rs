@@ -22,7 +22,7 @@ fn list(json: bool) -> Result<Exit, Failure> {
     Ok(list.print("There are no profiles.")?)
 }
 
-/// Prints the TOML of a profile, to copy into a file.
+/// Prints the TOML of a profile, which the user can copy to a file.
 fn show(name: &str) -> Result<Exit, Failure> {
     let Some(text) = Profile::source(name) else {
         let known = Profile::all().into_iter().map(|profile| profile.name).collect::<Vec<_>>().join(", ");

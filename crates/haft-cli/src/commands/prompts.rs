@@ -1,4 +1,4 @@
-//! [`prompts`] (`haft commands`): lists prompts that are kept in files.
+//! [`prompts`] (`haft commands`): lists the prompts that are saved in files.
 use super::skills::source;
 use crate::{CliContext, args::Commands};
 use haft_app::{Failure, session, slash};

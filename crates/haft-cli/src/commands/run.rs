@@ -24,7 +24,7 @@ use std::{
     path::Path,
 };
 
-/// Runs one turn with the prompt that was typed. A goal alone is its own prompt.
+/// Runs one turn with the typed prompt. A goal without a prompt serves as the prompt.
 pub(crate) async fn run(
     cli: &CliContext,
     words: &[String],
@@ -66,7 +66,7 @@ pub(crate) async fn run(
     start(cli, &turn, command, Some(purpose)).await
 }
 
-/// Attempts need a check that tells which of them is right.
+/// Fails if attempts are requested without a check that decides which one passes.
 fn check_attempts(purpose: &PurposeArgs) -> Result<(), Failure> {
     match (purpose.attempts, &purpose.goal, &purpose.proof) {
         (Some(attempts), goal, None) => {
@@ -79,7 +79,7 @@ fn check_attempts(purpose: &PurposeArgs) -> Result<(), Failure> {
     }
 }
 
-/// A picture or a PDF.
+/// A message part of an image or a PDF.
 async fn attached(file: &Path) -> Result<Part, Failure> {
     match pdf::is_pdf(file) {
         true => pdf::part_of(file).await,
@@ -87,7 +87,7 @@ async fn attached(file: &Path) -> Result<Part, Failure> {
     }
 }
 
-/// The JSON Schema in a file, or the one that `given` is.
+/// The JSON Schema in the file `given`, or in `given` itself.
 fn read_schema(given: &str) -> Result<Value, Failure> {
     let is_inline = given.trim_start().starts_with('{');
     let name = if is_inline { "of `--schema`".to_owned() } else { format!("`{given}`") };
@@ -103,14 +103,14 @@ fn read_schema(given: &str) -> Result<Value, Failure> {
     Ok(schema)
 }
 
-/// Runs one turn of piped input alone; `None` if there is no input.
+/// Runs one turn with piped input as its prompt; `None` if there is no input.
 pub(crate) async fn piped(cli: &CliContext, turn: &TurnArgs) -> Result<Option<Exit>, Failure> {
     let Some(text) = input::piped(cli)? else { return Ok(None) };
     let command = Command::Prompt { parts: vec![Part::text(text)], channel: None };
     start(cli, turn, command, None).await.map(Some)
 }
 
-/// Opens the session that `turn` asks for and carries out `command` in it, towards the goal of `purpose`.
+/// Opens the session that `turn` requests, and runs `command` in it with the goal of `purpose`.
 pub(crate) async fn start(
     cli: &CliContext,
     turn: &TurnArgs,
@@ -165,14 +165,14 @@ pub(crate) async fn start(
     Ok(exit?)
 }
 
-/// What was typed of a goal.
+/// The goal from the options.
 fn goal_of(purpose: &PurposeArgs, engine: &Engine) -> Option<Goal> {
     let configured = engine.setup().profile.limits.check.as_deref();
     let goal = goal::with_check(purpose.goal.clone()?, purpose.proof.clone(), configured);
     Some(Goal { attempts: purpose.attempts, choose: purpose.choose, ..goal })
 }
 
-/// What the words of a prompt stand for. Standard input is taken as it is: it may be anything.
+/// Expands the words of a prompt. Standard input is not expanded, since it may contain anything.
 fn expand(cli: &CliContext, turn: &TurnArgs, words: &[String]) -> Result<ExpandedPrompt, Failure> {
     let prompt = prompt(words)?;
     if !prompt.trim_start().starts_with('/') || matches!(words, [dash] if dash == "-") {
@@ -182,7 +182,7 @@ fn expand(cli: &CliContext, turn: &TurnArgs, words: &[String]) -> Result<Expande
     cli.expand(&workspace, &prompt, "haft commands list")
 }
 
-/// How a turn is shown, by the `settings` in force.
+/// How a turn is shown, according to `settings`.
 pub(super) fn options(
     engine: &Engine,
     cli: &CliContext,
@@ -210,7 +210,7 @@ pub(super) fn options(
     })
 }
 
-/// What edits longer texts, as `VISUAL` and `EDITOR` say.
+/// The editor for longer texts: `VISUAL` or `EDITOR`.
 pub(super) fn editor(cli: &CliContext) -> Option<Editor> {
     let command = ["VISUAL", "EDITOR"].into_iter().find_map(|name| cli.environment.get(name))?;
     Some(Editor { command: command.to_owned(), scratch: cli.places.home.clone() })

@@ -1,4 +1,4 @@
-//! [`check`]: how the screen is set up in the configuration: its colors, keys, last line and notifications.
+//! [`check`]: the configuration of the screen: its colors, keys, last line and notifications.
 use super::look::look;
 use crate::CliContext;
 use haft_app::{
@@ -11,7 +11,7 @@ use haft_terminal::{
 };
 use std::collections::BTreeMap;
 
-/// The keys of the screen, with those of the user's own configuration.
+/// The keys of the screen, including the user's own bindings.
 pub(super) fn keys(cli: &CliContext, own: &KeysFile) -> Result<Keys, Failure> {
     let actions = |actions: &BTreeMap<String, KeyNames>| {
         actions.iter().map(|(action, keys)| (action.clone(), keys.names())).collect()
@@ -22,21 +22,21 @@ pub(super) fn keys(cli: &CliContext, own: &KeysFile) -> Result<Keys, Failure> {
     })
 }
 
-/// Whether the screen can be drawn as the configuration says: whatever the command is, a mistake is told when it starts.
+/// Checks that the screen can be drawn as configured. Every command reports an error in this when it starts.
 pub(super) fn check(cli: &CliContext, config: &Config) -> Result<(), Failure> {
     look(cli, config.effective().theme.as_deref())?;
     status_line(config)?;
     keys(cli, &config.user.keys).map(|_| ())
 }
 
-/// What the last line of the screen shows.
+/// The content of the last line of the screen.
 pub(super) fn status_line(config: &Config) -> Result<StatusLine, Failure> {
     let settings = config.effective();
     StatusLine::new(settings.status_line.as_deref(), settings.status_command)
         .map_err(|why| Failure::usage(format!("`status_line`: {why}")))
 }
 
-/// How the user is told of something, as the configuration says.
+/// How the user is notified, according to the configuration.
 pub(super) fn notifications(kind: NotificationKind) -> Notifications {
     match kind {
         NotificationKind::Osc9 => Notifications::Osc9,

@@ -28,7 +28,7 @@ pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Fa
     let folders = folders(&host.first_engine().await?, &args.folder)?;
     let config = cli.config(&folders[0], &spec.settings)?;
     let roles = haft_app::users::roles(&config.user.serve);
-    // If this fails, no token is made that was never shown.
+    // Written first: if this fails, no token is made that is never shown.
     let listening = haft_serve::listen(args.listen).await.map_err(|error| cannot_listen(args, &error))?;
     let Kept { token, is_new } = token::of(&cli.places.home, token::SERVE)?;
     greet(cli, &listening, args, &token, is_new)?;
@@ -52,7 +52,7 @@ pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Fa
     Ok(Exit::Success)
 }
 
-/// The provider that the configuration names, with the secret of the client.
+/// The login provider that the configuration names, with the client secret.
 pub(crate) fn login(cli: &CliContext, file: &ServeFile) -> Result<Option<LoginSettings>, Failure> {
     let Some(provider) = file.oidc.clone() else { return Ok(None) };
     let roles = haft_app::users::roles(file);
@@ -72,7 +72,7 @@ pub(crate) fn login(cli: &CliContext, file: &ServeFile) -> Result<Option<LoginSe
     Ok(Some(LoginSettings { secret: secret.transpose()?, provider }))
 }
 
-/// Fails where the settings contradict each other, or where no browser could come back from the provider.
+/// Fails if the settings contradict each other, or if the provider could not redirect a browser back.
 fn check_provider(provider: &OidcFile) -> Result<(), Failure> {
     let invalid = |what: String, hint: &str| Err(Failure::usage(format!("`[serve.oidc]` {what}")).hint(hint));
     let is_web = |address: &Url| matches!(address.scheme(), "http" | "https") && address.has_host();
@@ -92,7 +92,7 @@ fn check_provider(provider: &OidcFile) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How devices are notified.
+/// The settings for notifying devices.
 pub(crate) fn push(file: &ServeFile) -> Result<PushFile, Failure> {
     let is_contact = |contact: &&String| contact.starts_with("mailto:") || contact.starts_with("https://");
     match file.push.contact.as_ref().filter(|contact| !is_contact(contact)) {
@@ -104,19 +104,20 @@ pub(crate) fn push(file: &ServeFile) -> Result<PushFile, Failure> {
     }
 }
 
-/// Where many sessions run: a journal that waits for the disk holds up one thread of several.
+/// A runtime for many sessions, with several threads: a journal that waits for the disk blocks only one of them.
 pub(crate) fn runtime() -> std::io::Result<Runtime> {
     let threads = std::thread::available_parallelism().map_or(2, |count| count.get() * 2).max(MAX_WAITING);
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(threads).max_blocking_threads(MAX_BLOCKING).enable_all().build()
 }
 
-/// Maximum journals that wait for the disk at the same time.
+/// Maximum number of journals that wait for the disk at the same time.
 const MAX_WAITING: usize = 4;
-/// Threads for everything else that waits for files; each takes memory, and a thousand sessions ask at once.
+/// Maximum number of threads for other blocking file operations. Each thread takes memory, and a thousand sessions may
+/// need one at the same time.
 const MAX_BLOCKING: usize = 64;
 
-/// The one to work in, and those that were named.
+/// The folder to work in, and the folders that were named.
 fn folders(engine: &Engine, more: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let first = engine.setup().workspace.clone();
     let more = more.iter().map(|folder| session::workspace(Some(folder)));
@@ -138,7 +139,7 @@ pub(super) fn greet(
     let address = listening.address()?;
     let mut lines = vec![format!("listening on http://{address}")];
     if is_new || args.show_token {
-        // Browsers do not send the part after `#`.
+        // Browsers do not send the part after `#` to the server.
         lines.push(format!("open http://{address}/#token={token}"));
         lines.push(format!("programs send `Authorization: Bearer {token}`"));
     } else {

@@ -62,7 +62,7 @@ pub(crate) async fn sessions(cli: &CliContext, command: Sessions) -> Result<Exit
     }
 }
 
-/// The text in the session of this name, or of which this is the beginning of the name.
+/// The entries of the session with this name, or the only one whose name begins with it.
 fn entries(home: &Home, id: &str) -> Result<Vec<Arc<Entry>>, Failure> {
     Ok(home.peek(id)?)
 }
@@ -106,7 +106,7 @@ fn rename(home: &Home, id: &str, name: &str, json: bool) -> Result<Exit, Failure
     Ok(Exit::Success)
 }
 
-/// Wider names of models are cut at their beginning.
+/// Maximum width of a model's name; longer ones are cut at their beginning.
 const MODEL: usize = 32;
 
 fn list(cli: &CliContext, home: &Home, json: bool) -> Result<Exit, Failure> {
@@ -153,8 +153,8 @@ fn list_json(sessions: &[Summary]) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Orders `sessions` with those of subagents below the one that they work for, the oldest first; also returns the depth
-/// of each. A session whose parent is gone is at the top.
+/// Orders `sessions`: sessions of subagents come below their parent, the oldest first. Also returns the depth of each.
+/// A session whose parent does not exist is at the top.
 fn below_their_own(sessions: &[Summary]) -> Vec<(usize, &Summary)> {
     let mut below: HashMap<&str, Vec<&Summary>> = HashMap::new();
     let known: HashSet<&str> = sessions.iter().map(|session| session.id.0.as_str()).collect();
@@ -165,7 +165,7 @@ fn below_their_own(sessions: &[Summary]) -> Vec<(usize, &Summary)> {
             below.entry(id.0.as_str()).or_default().push(session);
         }
     }
-    // The last is taken first: of those that a person opened the newest, of those below them the oldest.
+    // The last element is taken first: of top-level sessions the newest, of those below them the oldest.
     let mut open: Vec<(usize, &Summary)> =
         sessions.iter().rev().filter(|session| !has_above(session)).map(|session| (0, session)).collect();
     let mut ordered = Vec::new();
@@ -175,7 +175,7 @@ fn below_their_own(sessions: &[Summary]) -> Vec<(usize, &Summary)> {
             below.remove(session.id.0.as_str()).unwrap_or_default().into_iter().map(|one| (depth + 1, one)),
         );
     }
-    // A damaged journal may name one that is below it.
+    // In a damaged journal, the parent of a session may be below it.
     let listed: HashSet<&str> = ordered.iter().map(|(_, session)| session.id.0.as_str()).collect();
     ordered.extend(
         sessions.iter().filter(|session| !listed.contains(session.id.0.as_str())).map(|session| (0, session)),
@@ -204,8 +204,8 @@ fn export(cli: &CliContext, id: &str, format: ExportFormat) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// The session is talked to; if none is named, a person at a screen chooses one. An unfinished turn is taken up first, unless another process is at it; without a screen that
-/// is all.
+/// Opens the session for a conversation. If none is named, the user at a screen selects one. First continues an
+/// unfinished turn, unless another process runs it; without a screen, only that is done.
 pub(crate) async fn resume(cli: &CliContext, given: ResumeArgs) -> Result<Exit, Failure> {
     let home = cli.home();
     let prints = given.turn.json || given.turn.output != Form::Text;

@@ -25,7 +25,7 @@ pub(crate) fn skills(cli: &CliContext, command: &Skills) -> Result<Exit, Failure
     Ok(list.print("There are no skills yet: create one as `.haft/skills/NAME/SKILL.md`.")?)
 }
 
-/// A file as it is listed: relative to the workspace, or with `~` for the person's home folder.
+/// The path of a file for lists: relative to the workspace, or with `~` for the user's home folder.
 pub(crate) fn source(cli: &CliContext, workspace: &Path, file: &Path) -> String {
     short(file.strip_prefix(workspace).unwrap_or(file), cli.environment.get("HOME"))
 }

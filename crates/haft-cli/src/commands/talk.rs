@@ -31,13 +31,13 @@ use std::{
 };
 use tokio::sync::mpsc::unbounded_channel;
 
-/// The screen. `first` is sent before anything is typed.
+/// Runs the screen. `first` is sent before the user types anything.
 pub(crate) async fn screen(
     cli: &CliContext,
     turn: &TurnArgs,
     first: Option<Command>,
 ) -> Result<Exit, Failure> {
-    // Whatever is written beside the screen would be in the middle of it.
+    // Direct output would appear in the middle of the screen.
     let (sender, warnings) = unbounded_channel();
     let on_screen = &cli.silent_but(Arc::new(move |warning| drop(sender.send(warning))));
     let Some(plan) = welcome::with_model(on_screen, turn, on_screen.plan(&turn.spec())?).await? else {
@@ -57,7 +57,7 @@ pub(crate) async fn screen(
     }?)
 }
 
-/// Runs `work` for as long as `screen` is open, which waits for none of it.
+/// Runs `work` while `screen` is open; `screen` does not wait for it.
 async fn beside<T>(screen: impl Future<Output = T>, work: impl Future<Output = ()>) -> T {
     let forever = async {
         work.await;
@@ -69,7 +69,7 @@ async fn beside<T>(screen: impl Future<Output = T>, work: impl Future<Output = (
     }
 }
 
-/// Turn after turn, line by line.
+/// Runs a conversation line by line, turn after turn.
 pub(crate) async fn chat(cli: &CliContext, turn: &TurnArgs) -> Result<Exit, Failure> {
     let Some(plan) = welcome::with_model(cli, turn, cli.plan(&turn.spec())?).await? else {
         return Ok(Exit::Interrupted);
@@ -81,7 +81,7 @@ pub(crate) async fn chat(cli: &CliContext, turn: &TurnArgs) -> Result<Exit, Fail
     Ok(line_mode::run(around, opened, &options, &mut interrupts).await?)
 }
 
-/// The first session of a conversation. The person at a terminal may widen what runs without approval, as far as the project
+/// Opens the first session of a conversation. The user at the terminal may choose a wider mode, as far as the project
 /// allows.
 async fn open(
     cli: &CliContext,
@@ -101,7 +101,7 @@ async fn open(
     Ok((around(cli, &config, Arc::new(host), workspace)?, opened))
 }
 
-/// What a conversation in `workspace` needs of this program.
+/// The parts of this program that a conversation in `workspace` needs.
 pub(super) fn around(
     cli: &CliContext,
     config: &Config,

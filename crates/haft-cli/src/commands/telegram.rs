@@ -1,13 +1,13 @@
-//! [`telegram`] (`haft telegram`): a bot, with a conversation in each of its chats.
+//! [`telegram`] (`haft telegram`): runs a bot, with a conversation in each of its chats.
 use crate::{CliContext, args::TelegramArgs, notes};
 use haft_app::{AppHost, Ceiling, Failure, SessionSpec, config::Config};
 use haft_telegram::{self, Options, Token, Trouble};
 use haft_terminal::{Exit, signals::Interrupts};
 use std::sync::Arc;
 
-/// Where Telegram's own servers are.
+/// The address of Telegram's own servers.
 const API_URL: &str = "https://api.telegram.org";
-/// Where the token stands, unless the person's file names another variable.
+/// The variable with the token, unless the user's file names another one.
 const TOKEN: &str = "TELEGRAM_BOT_TOKEN";
 
 /// Runs until a signal interrupts.
@@ -27,7 +27,7 @@ pub(crate) async fn telegram(cli: &CliContext, args: &TelegramArgs) -> Result<Ex
         pair: args.pair,
         folder: cli.places.home.join("telegram"),
         host: Arc::new(host),
-        // These lines are required: they hold the pairing code, and the reasons of failures.
+        // Always printed: these lines contain the pairing code, and the reasons of failures.
         notes: notes(false),
     };
     let mut interrupts = Interrupts::listen()?;

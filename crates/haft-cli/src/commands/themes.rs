@@ -1,12 +1,12 @@
-//! [`named`] and [`themes`]: themes as files. Some come with Haft; the user's own are in the folder `themes` beside the
-//! configuration, and go before one of the same name.
+//! [`named`] and [`themes`]: read themes from files. Some are built in; the user's own are in the folder `themes`
+//! beside the configuration, and override built-in ones of the same name.
 use crate::CliContext;
 use haft_app::{Failure, config};
 use haft_terminal::tui::{Color, OwnTheme, Palette, SyntaxTheme, Theme, Themes, syntax_themes};
 use serde::{Deserialize, Deserializer, de::Error};
 use std::{collections::BTreeSet, path::PathBuf};
 
-/// Themes that come with Haft: name and file.
+/// Built-in themes: name and file.
 const BUILT_IN: [(&str, &str); 8] = [
     ("catppuccin", include_str!("themes/catppuccin.toml")),
     ("dracula", include_str!("themes/dracula.toml")),
@@ -18,7 +18,7 @@ const BUILT_IN: [(&str, &str); 8] = [
     ("tokyo-night", include_str!("themes/tokyo-night.toml")),
 ];
 
-/// What a file may say.
+/// The content of a theme file.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct ThemeFile {
@@ -37,7 +37,7 @@ struct ThemeFile {
     syntax: Option<Syntax>,
 }
 
-/// The theme that has the colors that a file does not name.
+/// The theme that supplies the colors that a file does not set.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Base {
@@ -75,7 +75,7 @@ impl<'de> Deserialize<'de> for Syntax {
     }
 }
 
-/// The theme of the file `NAME.toml`, or the one of this name that comes with Haft.
+/// The theme of the user's file `NAME.toml`, or the built-in theme of this name.
 pub(super) fn named(cli: &CliContext, name: &str) -> Result<OwnTheme, Failure> {
     let file = folder(cli).join(format!("{name}.toml"));
     if !name.contains('/') && file.exists() {
@@ -116,13 +116,13 @@ fn theme(name: &str, said: ThemeFile) -> OwnTheme {
     OwnTheme { name: name.to_owned(), base, palette }
 }
 
-/// All themes that can be read; `haft config check` tells of the others.
+/// All themes that can be read; `haft config check` reports the others.
 pub(super) fn themes(cli: &CliContext) -> Themes {
     let names = BTreeSet::from_iter(BUILT_IN.map(|(name, _)| name.to_owned()).into_iter().chain(files(cli)));
     Themes { own: names.iter().filter_map(|name| named(cli, name).ok()).collect() }
 }
 
-/// Reads every file of the user.
+/// Checks that every theme file of the user can be read.
 pub(super) fn check(cli: &CliContext) -> Result<(), Failure> {
     files(cli).iter().try_for_each(|name| named(cli, name).map(|_| ()))
 }

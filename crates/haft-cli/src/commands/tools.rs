@@ -26,7 +26,7 @@ pub(crate) async fn tools(cli: &CliContext, command: Tools) -> Result<Exit, Fail
     }
 }
 
-/// What a session here would have, with the tools of MCP servers, which are started for that.
+/// The tools that a session here would have, including those of MCP servers, which are started for this.
 async fn known(cli: &CliContext, profile: Option<String>) -> Result<Registry, Failure> {
     let settings = Settings { profile, ..Settings::default() };
     let spec = SessionSpec { settings, ..SessionSpec::default() };
@@ -62,7 +62,7 @@ fn schema(tools: &Registry, name: Option<&str>) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Runs one call the whole way: in a session, with a provider that makes this call in place of a model.
+/// Runs one call like any other: in a session, with a provider that makes this call in place of a model.
 async fn run(cli: &CliContext, call: CallArgs) -> Result<Exit, Failure> {
     let CallArgs { name, arguments, permission, profile, cwd } = call;
     let settings = Settings { permission, profile, ..Settings::default() };
@@ -94,7 +94,7 @@ async fn run(cli: &CliContext, call: CallArgs) -> Result<Exit, Failure> {
     Ok(if result.is_green() { Exit::Success } else { Exit::Failed })
 }
 
-/// In one line.
+/// Prints a tool in one line.
 fn print(
     result: &ToolResult,
     how: Option<Tracking>,
@@ -111,7 +111,7 @@ fn print(
     Ok(writeln!(stdout(), "{}", safe::json(&object.to_string()))?)
 }
 
-/// Answers for the person until the turn has ended.
+/// Answers for the user until the turn has ended.
 async fn watch(mut turn: Turn, interrupts: &mut Interrupts) -> TurnReport {
     let can_ask = stdin().is_terminal() && stderr().is_terminal();
     let mut questions = Questions::default();

@@ -21,7 +21,7 @@ use std::{
     path::PathBuf,
 };
 
-/// What becomes of a command for a session that another process has open.
+/// The note on a command for a session that another process has open.
 pub(super) const WAITS_FOR_TURN: &str =
     "a turn that runs there comes to its end first; until then, Ctrl+C gives this up";
 
@@ -38,7 +38,7 @@ pub(crate) async fn undo(cli: &CliContext, args: &UndoArgs) -> Result<Exit, Fail
         return exit;
     }
     let is_plain = args.show.is_none() && !args.dry_run && args.to.is_none() && args.calls.is_none();
-    // The undo that is typed again is the one that was interrupted.
+    // If the same undo was interrupted before, it has been finished.
     if let Some(finished) = finished(&reopened, Direction::Undo).filter(|_| is_plain) {
         let exit = tell(finished, false);
         reopened.close().await;
@@ -84,12 +84,13 @@ async fn open(cli: &CliContext, args: &SessionArg) -> Result<Reopened, Failure> 
     Ok(reopened)
 }
 
-/// The undo or redo of a whole turn that an earlier process had begun and that is finished now, if it was of this `way`.
+/// The undo or redo of a whole turn that an earlier process began and that was finished on opening, if it was of this
+/// `way`.
 fn finished(reopened: &Reopened, way: Direction) -> Option<&Restored> {
     reopened.finished.as_ref().filter(|finished| finished.way == way && finished.calls.is_empty())
 }
 
-/// Tells what would be done, with the diff of that and of nothing else.
+/// Prints what would be done, with the diff of only that.
 fn dry(reopened: &Reopened, to: Seq) -> Result<Exit, Failure> {
     if let Some(where_it_is) = reopened.without_work_tree() {
         return say(&where_it_is);
@@ -167,7 +168,7 @@ fn tell(restored: &Restored, is_dry: bool) -> Result<Exit, Failure> {
     Ok(if restored.conflicts.is_empty() { Exit::Success } else { Exit::Failed })
 }
 
-/// What to do about files that were left alone.
+/// The hint on files that were left alone.
 pub(super) fn hint(conflicts: &[PathBuf], way: Direction, changes: &[Change]) -> Result<(), Failure> {
     let Some(first) = conflicts.first() else { return Ok(()) };
     writeln!(stderr(), "hint: {}", safe::text(&next_step(first, way, changes, "haft undo --merge")))?;

@@ -1,4 +1,4 @@
-//! [`update`] (`haft update`): installs the newest release, or goes back to the version before.
+//! [`update`] (`haft update`): installs the newest release, or reverts to the version before.
 use super::interruptible::interruptible;
 use crate::{CliContext, args::UpdateArgs, own_program};
 use haft_app::{Failure, update::Outcome};
@@ -14,7 +14,7 @@ pub(crate) async fn update(cli: &CliContext, args: &UpdateArgs) -> Result<Exit, 
             let _no_terminal = write!(stderr(), "\r\x1b[K{}", percent(bytes, total));
         }
     };
-    // Not by the signal itself, so that what was downloaded is removed.
+    // An interrupt does not end the process at once, so that downloaded files are removed.
     let outcome = interruptible(async {
         match () {
             () if args.check => updates.check().await,

@@ -1,4 +1,4 @@
-//! [`usage`] (`haft usage`): tokens and money by day, model and project, over all sessions.
+//! [`usage`] (`haft usage`): prints tokens and costs by day, model and project, over all sessions.
 use crate::{
     CliContext,
     args::{By, UsageArgs},
@@ -31,7 +31,7 @@ pub(crate) fn usage(cli: &CliContext, args: &UsageArgs) -> Result<Exit, Failure>
     }
 }
 
-/// A hundred years.
+/// One hundred years.
 const MAX_DAYS: i64 = 36_525;
 
 fn print_json(sums: &Sums, first: Date, last: Date, by: Option<By>) -> Result<Exit, Failure> {
@@ -79,7 +79,7 @@ fn print(cli: &CliContext, args: &UsageArgs, sums: &Sums, first: Date, last: Dat
     Ok(Exit::Success)
 }
 
-/// A bar as long as its tokens; tokens that were read from a cache are pale.
+/// A bar whose length shows the tokens; the part that was read from a cache is pale.
 fn bar(row: &Row) -> Bar {
     let used = if row.requests == 0 { String::new() } else { tokens(row.tokens) };
     Bar { name: row.key.clone(), all: row.tokens, pale: row.usage.cache_read, numbers: [used, money(row)] }
@@ -109,7 +109,7 @@ fn print_total(total: &Row, first: Date, last: Date) -> io::Result<()> {
     Ok(())
 }
 
-/// `$?` if no price is known, empty if nothing was used.
+/// `$?` if no price is known; empty without usage.
 fn money(row: &Row) -> String {
     match row.cost_usd {
         _ if row.requests == 0 => String::new(),

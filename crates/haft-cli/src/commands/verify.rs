@@ -1,5 +1,5 @@
-//! [`verify`] (`haft verify`) and [`bundle`] (`haft bundle`): shows that a session is what was recorded, and puts what
-//! that needs into one file.
+//! [`verify`] (`haft verify`) and [`bundle`] (`haft bundle`): check that a session is as it was recorded, and write
+//! everything that a verification needs to one file.
 use super::interruptible::interruptible;
 use crate::{
     CliContext,
@@ -30,7 +30,7 @@ pub(crate) async fn verify(cli: &CliContext, args: VerifyArgs) -> Result<Exit, F
     Ok(if verification.verified { Exit::Success } else { Exit::Unproven })
 }
 
-/// What was checked is below the result.
+/// Prints the result, and below it what was checked.
 fn tell(target: &str, verification: &Verification) -> Result<(), Failure> {
     let mut out = stdout().lock();
     for (number, line) in verification.lines(target).into_iter().enumerate() {

@@ -19,24 +19,24 @@ use haft_providers::Vendor;
 use haft_terminal::{Exit, document, tui::menu};
 use std::io::{Write, stderr};
 
-/// What a line of the list stands for.
+/// A line of the list.
 enum Way {
     /// A model that can be asked immediately.
     Model(String),
-    /// A key is needed first; then the model that it is for can be asked.
+    /// A model that can be asked after the user enters a key.
     Key(&'static Vendor, String),
     /// A model that must be downloaded first.
     Download(models::Demo),
 }
 
-/// Returns `plan` unchanged if there is a model or no user can be asked; otherwise with the model that the user
-/// chooses. `None` if the user leaves.
+/// Returns `plan` unchanged if there is a model or the user cannot be asked; otherwise with the model that the user
+/// selects. `None` if the user leaves.
 pub(super) async fn with_model(
     cli: &CliContext,
     turn: &TurnArgs,
     plan: SessionPlan,
 ) -> Result<Option<SessionPlan>, Failure> {
-    // A script that wants events or one object is not asked, even if it was started on a terminal.
+    // A script that wants events or an object is not asked, even if it runs in a terminal.
     let can_ask = has_screen(cli, turn) && turn.output == Form::Text && !turn.json;
     if model::is_chosen(cli, &plan.config) || !can_ask {
         return Ok(Some(plan));
@@ -54,7 +54,7 @@ const NO_SERVER: &str = "A local server such as Ollama (`ollama serve`) is liste
 const LEFT: &str = "No model was chosen. `haft` asks again; `haft --model PROVIDER/MODEL` uses any model, \
                     `haft login PROVIDER` saves a key, and `haft help models` explains both.";
 
-/// Lets the person choose, and keeps the choice. `false` where they leave.
+/// Lets the user select a model, and saves the choice; `false` if the user leaves.
 async fn choose(cli: &CliContext, config: &Config) -> Result<bool, Failure> {
     let offers = model::offers(cli, config).await;
     let has_server = offers.iter().any(|offer| matches!(offer, Offer::Server { .. }));
@@ -71,7 +71,7 @@ async fn choose(cli: &CliContext, config: &Config) -> Result<bool, Failure> {
                     Ok(Entered::Back) => {}
                     Ok(Entered::Left) => return leave(),
                     Err(failure) if failure.exit == Exit::Interrupted => return Err(failure),
-                    // A mistyped key, for example: the person chooses again.
+                    // For example, after a mistyped key, the user selects again.
                     Err(failure) => write!(stderr(), "{}", document::item("error: ", &failure.message))?,
                 }
             }
@@ -134,7 +134,7 @@ fn lines_of(offer: Offer) -> Vec<((String, String), Way)> {
     }
 }
 
-/// Without the vendor.
+/// The name of a model without the vendor.
 fn name_of(spec: &str) -> &str {
     spec.split_once('/').map_or(spec, |(_, name)| name)
 }

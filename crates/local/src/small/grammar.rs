@@ -13,7 +13,7 @@ use haft_core::{
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Characters of one argument. A small model that writes more has lost its way.
+/// Maximum characters of an argument. A small model that writes more is off track.
 const MAX_ARGUMENT: u64 = 240;
 /// Characters around a text of the request that do not belong to it.
 const AROUND: &[char] = &['"', '\'', '`', '“', '”', '(', ')'];
@@ -26,12 +26,13 @@ pub(crate) struct Offer<'a> {
     pub(crate) shown: Vec<&'a Example>,
 }
 
-/// A call of one of `offers` in this `form`, or an answer of one line if `may_answer`, or if there is no offer.
+/// A grammar for a call of one of `offers` in this `form`. It also allows an answer of one line if `may_answer`, or if
+/// there is no offer.
 pub(crate) fn reply_grammar(form: &CallForm, offers: &[Offer<'_>], may_answer: bool, wish: &str) -> String {
     let mut rules = Rules::new(Some(MAX_ARGUMENT));
     let mut choices: Vec<String> = offers.iter().map(|offer| call(&mut rules, form, offer, wish)).collect();
     if may_answer || choices.is_empty() {
-        // Escaped, since `]`, `^` and `\` mean something in a class.
+        // Escaped, since `]`, `^` and `\` have a meaning in a character class.
         choices.push(format!("[^\\n \\x{:02X}] [^\\n]*", u32::from(first_character(form))));
     }
     rules.into_grammar(&format!("\" \" {} \"\\n\"", either(choices)))
@@ -46,7 +47,8 @@ fn call(rules: &mut Rules, form: &CallForm, offer: &Offer<'_>, wish: &str) -> St
     format!("{} {arguments} {}", literal(&begin), literal(&form.behind))
 }
 
-/// An object whose paths are named in the request, and whose texts are in it if they do in the shown examples.
+/// The rule for an object of arguments. Its paths are among those that the request names. Its texts are taken from the
+/// request if they are in the shown examples.
 fn arguments(rules: &mut Rules, offer: &Offer<'_>, wish: &str) -> String {
     let (files, mut schema) = (named_files(wish), offer.tool.parameters.clone());
     for (name, shape) in schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
@@ -55,7 +57,7 @@ fn arguments(rules: &mut Rules, offer: &Offer<'_>, wish: &str) -> String {
                 Some(either(files.iter().map(|file| in_json(file))))
             }
             "command" if !offer.shown.is_empty() => Some(commands(rules, &offer.shown, wish)),
-            // A parameter with a few allowed values keeps them, whatever the words of the request are.
+            // A parameter with an enumeration of values keeps it, whatever the request says.
             _ if shape.get("enum").is_some() => None,
             name if is_taken_from_request(&offer.shown, name) => spans(rules, wish),
             _ => None,
@@ -76,7 +78,7 @@ fn is_taken_from_request(examples: &[&Example], name: &str) -> bool {
     !examples.is_empty() && examples.iter().all(is_taken)
 }
 
-/// Any run of neighboring words of `wish`, without marks around it. `None` if it has no words.
+/// A rule for any sequence of consecutive words of `wish`, without marks around it. `None` if it has no words.
 fn spans(rules: &mut Rules, wish: &str) -> Option<String> {
     let mut starts = BTreeSet::new();
     let mut following: Option<String> = None;
@@ -96,7 +98,7 @@ fn spans(rules: &mut Rules, wish: &str) -> Option<String> {
     (!starts.is_empty()).then(|| either(starts))
 }
 
-/// A text of the request as it is in JSON.
+/// A text of the request, escaped for JSON.
 fn in_json(text: &str) -> String {
     let quoted = json!(text).to_string();
     literal(&quoted[1..quoted.len() - 1])
@@ -117,7 +119,7 @@ pub(super) fn command_shape(example: &Example) -> String {
     line.split(' ').enumerate().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// The commands of `examples`, with files and words of `wish` in place of theirs.
+/// A rule for the commands of `examples`, with their files and words replaced by those of `wish`.
 fn commands(rules: &mut Rules, examples: &[&Example], wish: &str) -> String {
     let files = named_files(wish);
     let all: BTreeSet<String> = examples.iter().map(|example| command_shape(example)).collect();
@@ -136,7 +138,7 @@ fn commands(rules: &mut Rules, examples: &[&Example], wish: &str) -> String {
     let piece = |shape: &str, piece: &str| match piece {
         "<word>" => any_word.clone(),
         "<number>" => "[0-9]{1,3}".to_owned(),
-        // A call that takes one file may mean any of those that the request names.
+        // In a call with one file, this may be any file that the request names.
         "<file1>" if !shape.contains("<file2>") => any_file.clone(),
         "<file1>" => files.first().map_or_else(|| any_file.clone(), |file| in_json(file)),
         "<file2>" => files.get(1).map_or_else(|| any_file.clone(), |file| in_json(file)),

@@ -1,4 +1,5 @@
-//! Small mode ([`plan`]): worked examples in place of a list of tools, for models that imitate what they have just read.
+//! [`plan`]: small mode, with worked examples in place of a list of tools, for models that imitate what they have just
+//! read.
 //!
 //! A model of a hundred million parameters cannot follow a list of tools. So it gets the four worked examples that
 //! are nearest to the request (see [`nearest`]) as plain text to continue. A grammar (see [`grammar`]) limits the reply
@@ -21,7 +22,8 @@ use nearest::{Candidate, nearest};
 use std::sync::LazyLock;
 use transcript::{Transcript, shown, transcript};
 
-/// Worked examples in one prompt. Each costs half a second of one core for each request (SmolLM2 135M, 2026-11-22).
+/// Number of worked examples in a prompt. Each takes half a second of one core for each request (SmolLM2 135M,
+/// 2026-11-22).
 const SHOWN_EXAMPLES: usize = 4;
 
 /// Requests that need no tool, with their answers.
@@ -41,17 +43,17 @@ const TALK: [(&str, &str); 8] = [
 pub(crate) struct Plan {
     /// The text that the model continues.
     pub(crate) text: String,
-    /// GBNF of the reply.
+    /// The grammar of the reply, in GBNF.
     pub(crate) grammar: String,
 }
 
-/// Turns a request into worked examples, the conversation, and a grammar of the reply. Calls have this `form`.
+/// Makes worked examples, the conversation and a grammar of the reply from a request. Calls have the form `form`.
 pub(crate) fn plan(request: &Request, form: &CallForm) -> Plan {
     let Transcript { text: conversation, step, may_call } = transcript(request, form);
     let chosen = chosen(&step, &request.tools);
     let examples: String = chosen.iter().map(|example| shown(*example, form)).collect();
     let offers = if may_call { offers(&chosen, &request.tools, &step) } else { Vec::new() };
-    // Without examples nothing in the prompt shows a call, so the model would never make one by itself.
+    // Without examples, nothing in the prompt shows a call, so the model would never make one by itself.
     let must_call = offers.iter().all(|offer| offer.shown.is_empty())
         && offers.iter().any(|offer| is_named(offer.tool, &step));
     let may_answer = !must_call && chosen.iter().any(|(tool, _)| tool.is_none());
@@ -104,7 +106,7 @@ mod tests {
     use std::sync::Arc;
 
     fn plan_of(messages: Vec<Message>) -> Plan {
-        // Two examples of each of two tools are all that a prompt can show.
+        // A prompt has room for only two examples of each of two tools.
         let tools = four_tools().into_iter().filter(|tool| ["read", "edit"].contains(&tool.name.as_str()));
         let few = |tool: ToolSpec| ToolSpec { examples: tool.examples[..2].to_vec().into(), ..tool };
         let messages = messages.into_iter().map(Arc::new).collect();

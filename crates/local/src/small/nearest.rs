@@ -1,25 +1,28 @@
-//! Finds the worked examples [`nearest`] to a request: those that share most words and word pairs with it, where rare
-//! ones weigh more.
+//! [`nearest`]: finds the worked examples nearest to a request: those that have most words and word pairs in common
+//! with it. Rare ones weigh more.
 use super::words::words;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Keeps very short texts from being near to everything.
+/// Keeps very short texts from being near to every request.
 const LENGTH_OFFSET: f64 = 8.0;
-/// Factor for candidates of the same kind as the nearest: the model follows the majority, so the examples should agree.
+/// Factor for candidates of the same kind as the nearest one: the model follows the majority, so the examples should
+/// agree.
 const SAME_KIND_FACTOR: f64 = 2.5;
-/// Weight of the second nearest of a kind in the choice of the kind: one odd example is not evidence.
+/// Weight of the second nearest candidate of a kind in the choice of the kind: a single unusual example is not
+/// evidence.
 const SECOND_WEIGHT: f64 = 0.3;
-/// Factor for candidates that name another number of files than the request does.
+/// Factor for candidates that name a different number of files than the request.
 const OTHER_FILES_FACTOR: f64 = 0.4;
 
-/// A text and the kind of call that it asks for.
+/// A text, and the kind of call that it requests.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Candidate<'a> {
     pub(super) text: &'a str,
     pub(super) kind: String,
 }
 
-/// The places of the `count` nearest of `candidates`, the nearest last: a small model follows what it read last.
+/// The indexes of the `count` nearest of `candidates`, the nearest last, because a small model follows what it read
+/// last.
 pub(super) fn nearest(request: &str, candidates: &[Candidate<'_>], count: usize) -> Vec<usize> {
     let mut scores = scores(request, candidates);
     if let Some(kind) = likeliest_kind(&scores, candidates) {
@@ -42,7 +45,7 @@ fn likeliest_kind<'a>(scores: &[f64], candidates: &'a [Candidate<'_>]) -> Option
     best.map(|(kind, _)| *kind)
 }
 
-/// Places by falling score; equal ones in the order in which they stand.
+/// Indexes by falling score; equal scores keep their order.
 fn ranked(scores: &[f64]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..scores.len()).collect();
     places.sort_by(|left, right| scores[*right].total_cmp(&scores[*left]));
@@ -69,14 +72,14 @@ fn scores(request: &str, candidates: &[Candidate<'_>]) -> Vec<f64> {
     all.iter().zip(candidates).map(score).collect()
 }
 
-/// How many files a text names, at most 2, and whether one of them can be run.
+/// The number of files that a text names, at most 2, and whether one of them is executable.
 fn files(text: &str) -> (usize, bool) {
     let words = words(text);
     let count = |mark: &str| words.iter().filter(|word| *word == mark).count();
     ((count("<file>") + count("<script>")).min(2), count("<script>") > 0)
 }
 
-/// The words of a text, pairs of neighbors, the first word, and whether it is a question.
+/// The features of a text: its words, pairs of adjacent words, the first word, and whether it is a question.
 fn features(text: &str) -> BTreeSet<String> {
     let words = words(text);
     let pairs: Vec<String> = words.windows(2).map(|pair| pair.join(" ")).collect();

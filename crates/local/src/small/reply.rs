@@ -1,17 +1,17 @@
-//! [`OneReply`] ends the reply of a small model behind its first call, or behind the line of its answer.
+//! [`OneReply`]: ends the reply of a small model after its first call, or after the line of its answer.
 use crate::listen::{Listen, Parsed};
 use haft_core::{CallForm, Delta, StopReason};
 
-/// Passes the line of an answer on as it comes, and a call when it is complete, to the reader of that form of calls. A call
-/// that was cut off is text: the end of its arguments is not known.
+/// Passes text to the parser for the form of calls: an answer as it arrives, a call when it is complete. An incomplete
+/// call is treated as text, because the end of its arguments is unknown.
 pub(crate) struct OneReply {
     inner: Box<dyn Listen>,
     /// The first character of a call.
     first: char,
-    /// What a call ends with.
+    /// The end of a call.
     behind: String,
     text: String,
-    /// How many bytes of the text were passed on.
+    /// Number of bytes of the text that were passed on.
     passed: usize,
 }
 
@@ -26,7 +26,7 @@ impl OneReply {
     }
 }
 
-/// The character that tells a call from an answer.
+/// The first character of a call, which distinguishes it from an answer.
 pub(super) fn first_character(form: &CallForm) -> char {
     form.before.chars().next().unwrap_or('{')
 }

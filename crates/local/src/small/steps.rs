@@ -1,7 +1,7 @@
-//! Splits a request into its [`steps`]: a small model does the one that it has before its eyes.
+//! [`steps`]: splits a request into steps: a small model can do only one at a time.
 use super::words::{bare, is_file};
 
-/// Words between two steps of one request. Where two begin at the same place, the longer one stands first.
+/// Words between two steps of a request. If two begin at the same position, the longer one comes first in this list.
 const SEPARATORS: [&str; 6] = [" and then ", ", then ", "; then ", ". Then ", " then ", ". After that "];
 
 /// The steps in the order of the request, each a request of its own.
@@ -20,7 +20,7 @@ pub(super) fn steps(wish: &str) -> Vec<String> {
     steps
 }
 
-/// A step with a capital letter and a full stop; one that begins with a file gets the verb of the step before.
+/// A step with a capital letter and a full stop. If it begins with a file, it gets the verb of the step before.
 fn sentence(part: &str, before: &str) -> String {
     let first = |text: &str| text.split_whitespace().next().unwrap_or_default().to_owned();
     let mut step = match is_file(bare(&first(part))) {

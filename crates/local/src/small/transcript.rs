@@ -6,10 +6,10 @@ use haft_core::{
 };
 use serde_json::{Map, Value};
 
-/// Bytes of a tool's result that the model reads; the end of a longer one is left out.
+/// Maximum bytes of a tool's result that the model reads; the rest is left out.
 const MAX_RESULT_BYTES: usize = 2_000;
 
-/// A worked example.
+/// The text of a worked example.
 pub(super) fn shown((tool, example): Shown<'_>, form: &CallForm) -> String {
     let mut text = asked(&example.request);
     if let Some(tool) = tool {
@@ -19,11 +19,12 @@ pub(super) fn shown((tool, example): Shown<'_>, form: &CallForm) -> String {
     text + &reply(&example.answer) + "\n"
 }
 
-/// The conversation, each step of a request as a request of its own.
+/// The conversation, with each step of a request as a request of its own.
 pub(super) struct Transcript {
-    /// Ends where the model continues: with `Reply:` and no space, because words are tokens with the space before them.
+    /// Ends where the model continues: with `Reply:` and no space, because the tokens of words include the space before
+    /// them.
     pub(super) text: String,
-    /// The step at hand.
+    /// The current step.
     pub(super) step: String,
     /// Whether a step is left, and the last call did not fail.
     pub(super) may_call: bool,
@@ -75,7 +76,7 @@ fn resulted(result: &str) -> String {
     format!("Result: {result}\nReply:")
 }
 
-/// A call whose arguments are in the order of the schema, which the grammar imposes too.
+/// A call whose arguments are in the order of the schema, which the grammar also requires.
 fn call_text(tool: &ToolSpec, arguments: &Value, form: &CallForm) -> String {
     let Value::Object(given) = arguments else { return form.written(&tool.name, arguments) };
     let known = properties_of(&tool.parameters)
@@ -87,7 +88,7 @@ fn call_text(tool: &ToolSpec, arguments: &Value, form: &CallForm) -> String {
     form.written(&tool.name, &Value::Object(ordered))
 }
 
-/// The lines of a result that share most words with `wish`; the whole result if no line shares a word.
+/// The lines of a result that have most words in common with `wish`; the whole result if none has any.
 fn relevant_lines(text: &str, wish: &str) -> String {
     let wanted: Vec<String> =
         words(wish).into_iter().filter(|word| word.len() > 3 && !word.starts_with('<')).collect();
@@ -110,8 +111,8 @@ fn result_text(result: &ToolResult) -> String {
     }
 }
 
-/// A result without line numbers, clipped. Only the first line of an error: the model would take a hint for the next
-/// request.
+/// A result without line numbers, shortened. Of an error, only the first line: the model would mistake a hint for the
+/// next request.
 fn readable(result: &str) -> String {
     if let Some(error) = result.strip_prefix("error: ") {
         return clipped(error.lines().next().unwrap_or_default());

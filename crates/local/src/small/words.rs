@@ -1,4 +1,4 @@
-//! The [`words`] of a request, in the form in which two requests are compared, and the files that it names.
+//! [`words`]: the words of a request, in a form in which requests can be compared, and the files that it names.
 use std::collections::BTreeSet;
 
 /// Characters around a word that do not belong to it.
@@ -38,8 +38,8 @@ pub(super) fn named_files(wish: &str) -> Vec<&str> {
     files
 }
 
-/// Stems in lower case. Files, scripts, addresses and numbers become placeholders, so that requests which differ in
-/// them only are equal.
+/// Stems in lower case. Files, scripts, addresses and numbers become placeholders, so that requests that differ only in
+/// them are equal.
 pub(super) fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(bare).filter(|word| !word.is_empty()).map(comparable).collect()
 }
@@ -56,7 +56,7 @@ fn comparable(word: &str) -> String {
     }
 }
 
-/// A word without the commonest endings of English.
+/// A word without the most common English endings.
 fn stem(word: &str) -> &str {
     let endings = ["ing", "ed", "es", "s", "e"];
     let cut = endings.iter().find_map(|ending| word.strip_suffix(ending).filter(|stem| stem.len() >= 3));

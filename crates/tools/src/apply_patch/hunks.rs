@@ -4,27 +4,27 @@ use super::{
     parse::{Hunk, Line},
 };
 
-/// A file after its hunks.
+/// The content of a file after its hunks were applied.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Patched {
     pub(crate) content: Vec<u8>,
-    /// Where the hunks stood, counted from 1.
+    /// The line at which each hunk was applied, counted from 1.
     pub(crate) lines: Vec<usize>,
 }
 
 /// A hunk whose lines are not in the file.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Unplaced {
-    /// Which hunk, counted from 0.
+    /// Index of the hunk, counted from 0.
     pub(crate) hunk: usize,
-    /// The text that was looked for.
+    /// The text that was searched for.
     pub(crate) text: String,
-    /// Whether it stands above the end of the hunk before.
+    /// Whether the text is above the end of the previous hunk.
     pub(crate) above: bool,
 }
 
-/// Applies the hunks. Every byte of a line that a hunk keeps stays, its end included. An added line ends as the first
-/// one of the file does, even if it is the last.
+/// Applies the hunks. The lines that a hunk keeps stay unchanged, including their line ends. An added line gets the
+/// first line end of the file, even if it is the last line.
 pub(crate) fn apply(content: &[u8], hunks: &[Hunk]) -> Result<Patched, Unplaced> {
     let file = Lines::of(content);
     let mut patched = Patched { content: file.mark.to_vec(), lines: Vec::new() };
@@ -40,7 +40,7 @@ pub(crate) fn apply(content: &[u8], hunks: &[Hunk]) -> Result<Patched, Unplaced>
             let wanted = [anchor.as_str()];
             from = file.find(&wanted, from, false).ok_or_else(|| unplaced(&wanted))? + 1;
         }
-        // Models give the line of an anchor as the first line of the hunk too.
+        // Models sometimes repeat the line of an anchor as the first line of the hunk.
         let again = || if hunk.anchors.is_empty() { None } else { place(&file, hunk, from - 1) };
         let found = place(&file, hunk, from).or_else(again);
         let (start, lines) = found.ok_or_else(|| unplaced(&old(&hunk.lines)))?;
@@ -52,7 +52,7 @@ pub(crate) fn apply(content: &[u8], hunks: &[Hunk]) -> Result<Patched, Unplaced>
     Ok(patched)
 }
 
-/// Where the hunk stands, and its lines that do.
+/// The position of the hunk, and those of its lines that match there.
 fn place<'a>(file: &Lines<'_>, hunk: &'a Hunk, from: usize) -> Option<(usize, &'a [Line])> {
     let wanted = old(&hunk.lines);
     if wanted.is_empty() {
@@ -63,7 +63,7 @@ fn place<'a>(file: &Lines<'_>, hunk: &'a Hunk, from: usize) -> Option<(usize, &'
     if let Some(start) = file.find(&wanted, from, hunk.at_end) {
         return Some((start, &hunk.lines));
     }
-    // Models leave an empty line before the next marker.
+    // Models sometimes leave an empty line before the next marker.
     match hunk.lines.split_last() {
         Some((Line::Keep(last), lines)) if last.trim().is_empty() && !old(lines).is_empty() => {
             Some((file.find(&old(lines), from, hunk.at_end)?, lines))
@@ -81,7 +81,7 @@ impl Patched {
         file.lines[lines].iter().for_each(|line| self.content.extend_from_slice(line.whole));
     }
 
-    /// The line of the file after the hunk.
+    /// Adds the hunk's result. Returns the line of the file after the hunk.
     fn put(&mut self, file: &Lines<'_>, lines: &[Line], start: usize) -> usize {
         let mut at = start;
         for line in lines {

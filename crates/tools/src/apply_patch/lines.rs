@@ -1,4 +1,4 @@
-//! [`Lines`]: a file by its lines, each with its own end, and where a run of lines occurs in it.
+//! [`Lines`]: a file split into lines, each with its own line end. Finds where consecutive lines occur in it.
 use crate::edit::fold::folded;
 
 /// A line end is `\n`, `\r\n` or a lone `\r`; the last line may have none.
@@ -12,7 +12,7 @@ pub(crate) struct Lines<'a> {
 
 pub(crate) struct FileLine<'a> {
     text: &'a [u8],
-    /// With its end.
+    /// The line with its line end.
     pub(crate) whole: &'a [u8],
 }
 
@@ -39,9 +39,8 @@ impl<'a> Lines<'a> {
         Self { mark, lines, end }
     }
 
-    /// The first place from line `from` on (counted from 0) where `wanted` occurs. An exact match is preferred to one
-    /// that differs in trailing blanks, that one to a match that differs in other blanks around lines, and that one to
-    /// a match that differs in typographic marks.
+    /// The first place from line `from` on (counted from 0) where `wanted` occurs. Matches are preferred in this order:
+    /// exact, different in trailing spaces, different in other spaces around lines, different in typographic marks.
     pub(crate) fn find(&self, wanted: &[&str], from: usize, at_end: bool) -> Option<usize> {
         let last = self.lines.len().checked_sub(wanted.len())?;
         let from = if at_end { last.max(from) } else { from };

@@ -1,4 +1,4 @@
-//! [`parse`]: reads the text of a patch.
+//! [`parse`]: parses a patch.
 //!
 //! ```text
 //! patch     = [ "*** Begin Patch" ] operation+ [ "*** End Patch" ]      both or neither
@@ -13,8 +13,8 @@
 //! ```
 //!
 //! An *anchor* is a line of the file somewhere above the hunk. The parser accepts a shell command, a heredoc or a code
-//! fence around the patch, blanks around markers, blank lines between operations, and the line numbers of a unified
-//! diff behind `@@`.
+//! fence around the patch, spaces around markers, blank lines between operations, and the line numbers of a unified
+//! diff after `@@`.
 use super::wrapped::{BEGIN, END, Numbered, script, unwrap};
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ pub(crate) enum Action {
 }
 
 impl Operation {
-    /// Its paths count from this folder.
+    /// Makes its paths relative to this folder.
     fn move_into(&mut self, folder: &Path) {
         self.path = folder.join(&self.path);
         if let Action::Update { to: Some(to), .. } = &mut self.action {
@@ -42,14 +42,14 @@ impl Operation {
     }
 }
 
-/// Neighboring lines of a file, and how they change.
+/// Consecutive lines of a file, and how they change.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Hunk {
     /// First line of the hunk in the patch, counted from 1.
     pub(crate) number: usize,
     pub(crate) anchors: Vec<String>,
     pub(crate) lines: Vec<Line>,
-    /// Whether it stands at the end of the file.
+    /// Whether it must be at the end of the file.
     pub(crate) at_end: bool,
 }
 
@@ -71,7 +71,7 @@ impl Line {
 /// Why a patch is invalid.
 #[derive(Debug, PartialEq)]
 pub(crate) struct BadPatch {
-    /// Where, counted from 1; `None` for the whole.
+    /// The line, counted from 1; `None` for the whole patch.
     pub(crate) line: Option<usize>,
     pub(crate) why: String,
 }
@@ -102,7 +102,7 @@ pub(crate) fn parse(patch: &str) -> Result<Vec<Operation>, BadPatch> {
     Ok(operations)
 }
 
-/// The text between the markers, and the folder that a command changed to, if it did.
+/// The text between the markers, and the folder of a `cd` command before the patch, if any.
 fn body(patch: &str) -> Result<(Vec<Numbered<'_>>, Option<PathBuf>), BadPatch> {
     let returns = patch.matches('\n').count() == patch.matches("\r\n").count();
     let bare = |line| if returns { str::strip_suffix(line, '\r').unwrap_or(line) } else { line };
@@ -140,7 +140,7 @@ fn is_header(line: &str) -> bool {
 }
 
 struct Parser<'a> {
-    /// The lines that are not read yet.
+    /// The lines that were not parsed yet.
     lines: &'a [Numbered<'a>],
 }
 
@@ -240,7 +240,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// What stands behind `@@`, less the line numbers of a unified diff.
+/// The text after `@@`, without the line numbers of a unified diff.
 fn anchored(anchor: &str) -> Option<String> {
     let anchor = anchor.strip_prefix(' ').unwrap_or(anchor);
     let anchor = match anchor.split_once("@@") {

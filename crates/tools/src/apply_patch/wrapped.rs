@@ -1,5 +1,5 @@
-//! [`unwrap`]: removes what surrounds a patch that is passed to a shell or shown in a text: `bash -lc '…'` or the list
-//! of its words, a heredoc, quotes, a code fence.
+//! [`unwrap`]: removes the text around a patch that was written as a shell command or in prose: `bash -lc '…'` or the
+//! list of its words, a heredoc, quotes, a code fence.
 use std::{borrow::Cow, path::PathBuf};
 
 pub(super) const BEGIN: &str = "*** Begin Patch";
@@ -8,7 +8,7 @@ pub(super) const END: &str = "*** End Patch";
 /// A line of the patch with its number.
 pub(super) type Numbered<'a> = (usize, &'a str);
 
-/// Shells, and the flags that a script follows.
+/// Shells, and the flags before a script.
 const SHELLS: [&str; 3] = ["bash", "sh", "zsh"];
 const FLAGS: [&str; 3] = ["-lc", "-c", "-cl"];
 
@@ -55,8 +55,8 @@ fn unescaped(text: &str) -> String {
     plain
 }
 
-/// Removes the lines, or the parts of them, that are not the patch. Returns the folder that the command changed to
-/// first.
+/// Removes the lines, and parts of lines, that do not belong to the patch. Returns the folder that the command changed
+/// to first.
 pub(super) fn unwrap(lines: &mut Vec<Numbered<'_>>) -> Option<PathBuf> {
     let (first, last) = (lines.first()?.1, lines.last()?.1);
     let is_fence = first.trim_start().starts_with("```") && last.trim() == "```";

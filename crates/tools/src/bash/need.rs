@@ -1,10 +1,10 @@
-//! [`Need`]: what a command asks for that a confined one does not have; [`Lack`]: what one that failed did without.
+//! [`Need`]: what a command asks for beyond its confinement; [`Lack`]: what a failed command was missing.
 use haft_core::{Effect, Execution, Host, Network, ProcessLimits, Reach};
 use haft_process::Unreached;
 use serde::Deserialize;
 use std::path::Path;
 
-/// Something that a command needs.
+/// Something that a command needs in addition.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) enum Need {
@@ -31,7 +31,7 @@ impl TryFrom<String> for Need {
     }
 }
 
-/// The effects of `command`, which could be confined, with these needs.
+/// The effects of `command` with these needs. Without needs, it is confined.
 pub(super) fn effects(command: Effect, needs: &[Need]) -> Vec<Effect> {
     let hosts = needs.iter().filter_map(|need| match need {
         Need::Host(host) => Some(Effect::Network(host.to_string())),
@@ -39,7 +39,7 @@ pub(super) fn effects(command: Effect, needs: &[Need]) -> Vec<Effect> {
     });
     let has = |need: &Need| needs.contains(need);
     match (has(&Need::Live), has(&Need::Network)) {
-        // In the background it is confined to its workspace, and to what else it asks for.
+        // In the background, it is confined to its workspace and to its other needs.
         (true, network) => match command {
             Effect::Execute(execution) if execution.lasting => {
                 let command = Effect::Execute(Execution { network, ..execution });
@@ -56,20 +56,20 @@ pub(super) fn effects(command: Effect, needs: &[Need]) -> Vec<Effect> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lack {
     Network,
-    /// Changing what lies outside its workspace and its `/tmp`.
+    /// Writing outside of its workspace and its `/tmp`.
     Writing,
     FileSize,
     DiskSpace,
     Memory,
-    /// Giving a folder of the workspace another name, in a view that a user other than root has (EXDEV).
+    /// Renaming a folder of the workspace, in the view of a user other than root (EXDEV).
     Renaming,
     /// The machine's `/tmp`.
     SharedTmp,
 }
 
 /// How programs report each lack, in lower case. Only the hosts that its proxy refused are known for certain: mounts,
-/// namespaces and limits are the kernel's, which gives the error to the program alone. So these are the kernel's errors by
-/// their names, as the C library words them, and as resolvers and allocators do.
+/// namespaces and limits are enforced by the kernel, which reports the error only to the program. So these are the
+/// names of kernel errors, and the messages of the C library, resolvers and allocators.
 const MESSAGES: [(Lack, &[&str]); 7] = [
     (
         Lack::Network,
@@ -80,7 +80,7 @@ const MESSAGES: [(Lack, &[&str]); 7] = [
             "name resolution",
             "name or service not known",
             "no such host",
-            // With a blank before it: `FileNotFoundError` is something else.
+            // With a space before it, because it must not match `FileNotFoundError`.
             " enotfound",
             "eai_again",
             "failed to connect",
@@ -112,23 +112,23 @@ fn reports(text: &str, lack: Lack) -> bool {
 /// A confined command that has ended.
 pub(super) struct Ended<'a> {
     pub(super) command: &'a str,
-    /// The workspace, which may lie in `/tmp`.
+    /// The workspace, which may be in `/tmp`.
     pub(super) workspace: &'a Path,
-    /// Both output streams.
+    /// The text of both output streams.
     pub(super) said: &'a str,
     pub(super) has_failed: bool,
-    /// Hosts that its proxy did not reach for it.
+    /// Hosts to which its proxy did not connect it.
     pub(super) unreached: &'a [Unreached],
-    /// What the user lets commands have.
+    /// The network access that the user allows commands.
     pub(super) network: &'a Network,
-    /// What its confinement let it reach.
+    /// The network access that its confinement allowed.
     pub(super) reach: &'a Reach,
-    /// What its confinement let it use.
+    /// The limits of its confinement.
     pub(super) limits: ProcessLimits,
 }
 
 impl Ended<'_> {
-    /// If it failed because something is missing, how to ask for that.
+    /// If it failed because of a lack: how to ask for what was missing.
     pub(super) fn want(&self) -> Option<String> {
         if !self.unreached.is_empty() {
             return Some(self.hosts());
@@ -164,7 +164,7 @@ impl Ended<'_> {
         })
     }
 
-    /// What it did without, if it failed and reports something that its confinement did refuse.
+    /// The lack, if it failed and reports something that its confinement did refuse.
     fn lack(&self) -> Option<Lack> {
         let said = if self.has_failed { self.said.to_lowercase() } else { return None };
         let is_refused = |lack| match lack {
@@ -178,13 +178,13 @@ impl Ended<'_> {
         lacks.find(|lack| reports(&said, *lack) && is_refused(*lack))
     }
 
-    /// Whether a file outside the workspace is missing in `/tmp`.
+    /// Whether a file in `/tmp`, outside of the workspace, is missing.
     fn misses_machines_tmp(&self) -> bool {
         let mut paths = self.words_about(Lack::SharedTmp).map(Path::new);
         paths.any(|path| path.starts_with("/tmp") && !path.starts_with(self.workspace))
     }
 
-    /// The hosts that it asked its proxy for.
+    /// The note on the hosts that it asked its proxy for.
     fn hosts(&self) -> String {
         let (mut whys, mut needs) = (Vec::new(), Vec::new());
         for Unreached { host, why } in self.unreached {
@@ -199,7 +199,7 @@ impl Ended<'_> {
         whys.join("\n")
     }
 
-    /// The host of the first address in the command, or the one that it could not find.
+    /// The host of the first address in the command, or the host that it could not find.
     fn host(&self) -> Option<Host> {
         let address = self.command.split(['\'', '"', ' ']).find_map(|word| word.split_once("://"));
         let named = address.map(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());

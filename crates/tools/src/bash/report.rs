@@ -1,4 +1,4 @@
-//! [`Report`]: what a command printed and how it ended, cut to what a model reads.
+//! [`Report`]: the output of a command and how it ended, cut to what a model reads.
 use super::{Limit, need::Ended, screen::as_lines};
 use crate::BashSettings;
 use haft_core::{CommandRun, ToolContext, ToolError, ToolErrorKind, ToolOutput};
@@ -15,22 +15,22 @@ use std::{
 pub(super) struct Report {
     stdout: String,
     stderr: String,
-    /// The file with the whole output, if something is left out.
+    /// The file with the whole output, if a part is left out.
     whole: Option<PathBuf>,
     truncated: bool,
-    /// Lines that it printed.
+    /// Number of lines that it printed.
     lines: u64,
     exit: Exit,
     /// Whether the command had a view of the workspace.
     confined: bool,
     unreached: Vec<Unreached>,
-    /// What it was missing, and how to ask for that.
+    /// A note on what it was missing, and how to ask for that.
     want: Option<String>,
-    /// What became of processes that it left.
+    /// A note on processes that it left running.
     left: Option<&'static str>,
 }
 
-/// Programs in the background end with the command, however they were started.
+/// All processes in the background end with the command, however they were started.
 const LEFT: &str =
     "[programs in the background end with the command; `background: true` starts a command that goes on]";
 
@@ -45,7 +45,7 @@ struct Details<'a> {
 }
 
 impl Report {
-    /// Output that does not fit is kept whole in a file in `artifacts`.
+    /// Output that does not fit is saved whole to a file in `artifacts`.
     pub(super) fn new(settings: &BashSettings, finished: Finished, artifacts: &Path) -> Self {
         let Finished { stdout, stderr, exit, spilled, unreached, .. } = finished;
         let truncated = is_cut(settings, &stdout) || is_cut(settings, &stderr);
@@ -69,7 +69,7 @@ impl Report {
         }
     }
 
-    /// Adds what became of processes that `command` left, and, if it ran in a view, what it was missing.
+    /// Adds the note on processes that `command` left running, and, if it ran in a view, on what it was missing.
     pub(super) fn of(self, command: &str, ctx: &ToolContext) -> Self {
         let left = leaves_processes(command).then_some(LEFT);
         let report = Self { left, ..self };
@@ -157,7 +157,7 @@ impl Report {
     }
 }
 
-/// Whether programs may be left when `command` has ended: it begins some without waiting for their end.
+/// Whether `command` may leave processes running: it starts some without waiting for their end.
 fn leaves_processes(command: &str) -> bool {
     if !command.contains('&') {
         return false;
@@ -177,7 +177,7 @@ fn lines_of(stream: &Captured) -> u64 {
     stream.text.matches('\n').count() as u64 + stream.missing_lines + u64::from(is_open)
 }
 
-/// Writes a file with these texts; `None` if it cannot be written: then the result only says how much is left out.
+/// Writes a file with these texts. `None` if it cannot be written; the result then only says how much is left out.
 fn keep(folder: &Path, texts: &[&str]) -> Option<PathBuf> {
     let (mut file, path) = new_file(folder).ok()?;
     texts.iter().try_for_each(|text| file.write_all(text.as_bytes())).ok()?;

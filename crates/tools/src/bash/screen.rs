@@ -1,7 +1,7 @@
-//! [`as_lines`]: turns what a program writes to a terminal into plain lines.
+//! [`as_lines`]: converts the terminal output of a program to plain lines.
 use anstream::adapter::strip_str;
 
-/// Removes the codes that move, color and clear; of an overwritten line keeps what was written last.
+/// Removes control sequences for the cursor, colors and clearing. Of a line that was overwritten, keeps the last text.
 pub(super) fn as_lines(text: &str) -> String {
     let plain = strip_str(text).to_string().replace("\r\n", "\n");
     let written_last =

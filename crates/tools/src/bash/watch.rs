@@ -1,4 +1,4 @@
-//! [`Watch`] and [`Running`]: a running command, and where its output goes.
+//! [`Watch`] and [`Running`]: a running command, and its output.
 use haft_core::{TaskOutput, ToolContext};
 use haft_process::{Finished, ProcessError, Shell};
 use parking_lot::Mutex;
@@ -11,7 +11,7 @@ use std::{
 };
 use tokio::time::{Instant, sleep_until};
 
-/// Where the output of a command goes while it runs. Clones share one state.
+/// Receives the output of a command while it runs. Clones share one state.
 #[derive(Clone)]
 pub(super) struct Watch(Arc<Mutex<State>>);
 
@@ -40,7 +40,7 @@ impl Watch {
         Self(Arc::new(Mutex::new(State { shown, output, last: Instant::now() })))
     }
 
-    /// The output that was not read yet.
+    /// The output that has not been read yet.
     pub(super) fn output(&self) -> TaskOutput {
         self.0.lock().output.clone()
     }
@@ -60,8 +60,8 @@ impl Watch {
         }
     }
 
-    /// Waits until the command takes longer than `most`, or was silent for `silence`, and returns why. `None`: the
-    /// command has ended.
+    /// Waits until the command takes longer than `most`, or prints nothing for `silence`, and returns which of these
+    /// happened. `None` if the command has ended.
     pub(super) async fn outlasts(
         &self,
         running: &mut Running,

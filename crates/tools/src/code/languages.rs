@@ -6,12 +6,12 @@ use std::{
 use tree_sitter::Query;
 use tree_sitter_language::LanguageFn;
 
-/// A grammar and what to look for in it.
+/// A grammar, with the queries for it.
 pub(crate) struct Language {
     name: &'static str,
     extensions: &'static [&'static str],
     grammar: LanguageFn,
-    /// Texts that make one query.
+    /// Texts that are joined to one query.
     queries: &'static [&'static str],
     ready: OnceLock<Option<Query>>,
 }
@@ -21,7 +21,7 @@ impl Language {
         self.grammar.into()
     }
 
-    /// Compiled on first use, which takes milliseconds.
+    /// Compiled on first use, which takes a few milliseconds.
     pub(crate) fn query(&self) -> Option<&Query> {
         self.ready.get_or_init(|| Query::new(&self.grammar(), &self.queries.concat()).ok()).as_ref()
     }

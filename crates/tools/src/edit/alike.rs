@@ -1,14 +1,14 @@
-//! [`alike`]: finds places that differ from a text only in what models get wrong: typographic marks, blanks at line
-//! ends, indentation.
+//! [`alike`]: finds text that differs from the requested text only in what models often get wrong: typographic marks,
+//! spaces at line ends, indentation.
 //!
-//! Used only if the text itself is not in the file, and there is exactly one such place.
+//! Used only if the text itself is not in the file; a match counts only if it is the only one.
 use super::fold::{folded, indent, plainly, signs};
 use std::ops::Range;
 
-/// Maximum bytes of a searched file: a failed search must be answered within a second.
+/// Maximum bytes of a file that is searched: a failed search must end within a second.
 const MAX_FILE: usize = 1024 * 1024;
 
-/// Where a text like `old` is, and what to put there for `new`.
+/// The positions of text like `old`, each with the text to insert for `new`.
 pub(crate) fn alike(content: &[u8], old: &str, new: &str) -> Vec<(Range<usize>, String)> {
     let Some(text) = std::str::from_utf8(content).ok().filter(|text| text.len() <= MAX_FILE) else {
         return Vec::new();
@@ -20,7 +20,7 @@ pub(crate) fn alike(content: &[u8], old: &str, new: &str) -> Vec<(Range<usize>, 
     by_lines(text, old, new)
 }
 
-/// A file as a keyboard would write it, and where each of its characters comes from.
+/// A normalized text of keyboard characters, with the position of each character in the file.
 struct Folded {
     text: Vec<char>,
     from: Vec<Range<usize>>,
@@ -37,7 +37,7 @@ fn by_marks(text: &str, old: &str) -> Vec<Range<usize>> {
     spans.map(|place| folded.from[place.start].start..folded.from[place.end - 1].end).collect()
 }
 
-/// `whole`: what ends the text ends a line too.
+/// `whole`: whether the end of the text also ends a line.
 fn fold(text: &str, whole: bool) -> Folded {
     let mut folded = Folded { text: Vec::new(), from: Vec::new() };
     for (at, sign) in signs(text) {
@@ -59,13 +59,13 @@ fn fold(text: &str, whole: bool) -> Folded {
 }
 
 impl Folded {
-    /// Whether no sign stands partly in this place.
+    /// Whether the range contains each sign either completely or not at all.
     fn is_whole(&self, place: &Range<usize>) -> bool {
         let parts = |at: usize| at == 0 || at == self.from.len() || self.from[at - 1] != self.from[at];
         parts(place.start) && parts(place.end)
     }
 
-    /// Drops blanks at the end. Returns where the line end begins that comes next at `end`.
+    /// Removes spaces at the end. Returns where the next line end, which begins at `end`, begins including a `\r`.
     fn trim(&mut self, mut end: usize) -> usize {
         while self.text.last().is_some_and(|last| *last != '\n' && last.is_whitespace()) {
             let windows = self.text.pop() == Some('\r');
@@ -77,7 +77,7 @@ impl Folded {
     }
 }
 
-/// Finds whole lines that differ in their indentation only. `new` gets the indentation of the file.
+/// Finds whole lines that differ only in their indentation. `new` gets the indentation of the file.
 fn by_lines(text: &str, old: &str, new: &str) -> Vec<(Range<usize>, String)> {
     let wanted: Vec<&str> = old.lines().collect();
     let keys: Vec<String> = wanted.iter().map(|line| key(line)).collect();
@@ -107,7 +107,7 @@ fn key(line: &str) -> String {
     folded(line).trim_start().to_owned()
 }
 
-/// `new` with the indentation of the lines `found` for that of the lines `wanted`.
+/// `new`, with the indentation of the lines `wanted` replaced by that of the lines `found`.
 fn indented(new: &str, wanted: &[&str], found: &[&str]) -> String {
     let pairs: Vec<(&str, &str)> = wanted.iter().zip(found).filter_map(indents).collect();
     new.split_inclusive('\n').map(|line| reindented(line, &pairs)).collect()

@@ -1,7 +1,7 @@
-//! [`Ends`]: line ends; models write `\n`, files may use others.
+//! [`Ends`]: the line ends of a file. Models write `\n`, but files may use others.
 use std::ops::Range;
 
-/// Which line ends a file has. A lone `\r` does not count: it is a byte like others.
+/// The line ends of a file. A lone `\r` does not count as a line end.
 pub(crate) struct Ends {
     /// `\n`
     pub(crate) plain: bool,
@@ -21,7 +21,7 @@ pub(crate) fn first_end(content: &[u8]) -> Option<&'static str> {
     Some(if end > 0 && content[end - 1] == b'\r' { "\r\n" } else { "\n" })
 }
 
-/// How many bytes of `content` from `start` on match `wanted`. `bend`: its `\n` matches any line end.
+/// Number of bytes of `content` from `start` on that match `wanted`. `bend`: whether its `\n` matches any line end.
 pub(crate) fn matches_at(content: &[u8], start: usize, wanted: &[u8], bend: bool) -> Option<usize> {
     if !bend {
         return content[start..].starts_with(wanted).then_some(wanted.len());
@@ -43,8 +43,8 @@ pub(crate) fn matches_at(content: &[u8], start: usize, wanted: &[u8], bend: bool
     Some(at - start)
 }
 
-/// `text` with the line ends of what it replaces, one for one; further ones get the last of them, and if it replaces
-/// none, that of its line.
+/// `text` with the line ends of the text that it replaces, in order. Further line ends equal the last of them; if there
+/// were none, the line end of the line.
 pub(crate) fn with_ends(text: &str, content: &[u8], span: &Range<usize>) -> Vec<u8> {
     let mut own = ends_of(&content[span.clone()]).into_iter();
     let after = first_end(&content[span.start..]);

@@ -1,4 +1,4 @@
-//! [`folded`]: maps texts that look the same to one: typographic quotes, dashes and blanks become ASCII, other
+//! [`folded`]: normalizes texts that look the same: typographic quotes, dashes and spaces become ASCII; other
 //! characters get their compatibility form in Unicode (NFKC).
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
@@ -13,7 +13,7 @@ fn plain(character: char) -> char {
     }
 }
 
-/// `line` as a keyboard would write it, without blanks at its end.
+/// `line` in keyboard characters, without spaces at its end.
 pub(crate) fn folded(line: &str) -> String {
     if line.is_ascii() {
         return line.trim_end().to_owned();
@@ -21,12 +21,12 @@ pub(crate) fn folded(line: &str) -> String {
     signs(line).flat_map(|(_, sign)| plainly(sign)).collect::<String>().trim_end().to_owned()
 }
 
-/// A sign as a keyboard would write it: none, one or several characters.
+/// A sign in keyboard characters: none, one or several.
 pub(crate) fn plainly(sign: &str) -> impl Iterator<Item = char> + '_ {
     sign.chars().map(plain).nfkc().map(plain)
 }
 
-/// The signs of a text, each at its byte: a character with the marks that combine with it.
+/// The signs of a text, each with its byte position. A sign is a character with its combining marks.
 pub(crate) fn signs(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -39,12 +39,12 @@ pub(crate) fn signs(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 fn combines(character: char) -> bool {
-    // The vowels and ends of Hangul syllables join the consonant before them, as halfwidth voicing marks do.
+    // Vowels and final consonants of Hangul syllables join the consonant before them, as do halfwidth voicing marks.
     let joins = matches!(character, '\u{1160}'..='\u{11ff}' | '\u{ff9e}' | '\u{ff9f}');
     !character.is_ascii() && (joins || is_combining_mark(character))
 }
 
-/// The blanks that a line begins with.
+/// The spaces at the beginning of a line.
 pub(crate) fn indent(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }

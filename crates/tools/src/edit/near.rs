@@ -1,23 +1,24 @@
-//! [`hint`]: what a text that was not found was probably meant to be.
+//! [`hint`]: guesses which part of a file was meant by a text that was not found.
 use haft_core::clip::head;
 use strsim::sorensen_dice;
 
-/// Maximum bytes of a line: a longer one is not compared, and is cut when shown.
+/// Maximum bytes of a line. A longer line is not compared, and is cut when it is shown.
 const MAX_LINE: usize = 400;
 
-/// Maximum lines that are compared, so that a failed search in a large file is answered within a second.
+/// Maximum number of lines that are compared, so that a failed search in a large file ends within a second.
 const MAX_LINES: usize = 10_000;
 
-/// Maximum lines of the file that are shown.
+/// Maximum number of lines of the file that are shown.
 const MAX_SHOWN: usize = 8;
 
 /// Minimum similarity of a line, from 0 to 1.
 const MIN_SIMILARITY: f64 = 0.6;
 
-/// Maximum lines of the text that decide where it was probably meant to be.
+/// Maximum number of lines of the text that decide which part was meant.
 const MAX_DECIDING: usize = 20;
 
-/// The lines of the file that come nearest to `old`, as they are in the file; if none does, what to do.
+/// The lines of the file that are most similar to `old`, as they are in the file; if none are similar, advice on what
+/// to do.
 pub(crate) fn hint(content: &[u8], old: &str) -> String {
     let content = String::from_utf8_lossy(content);
     let lines: Vec<&str> = content.lines().collect();
@@ -41,19 +42,19 @@ pub(crate) fn hint(content: &[u8], old: &str) -> String {
     format!("the nearest text is at line {}{said}:\n{}{more}{differs}", first + 1, shown.join("\n"))
 }
 
-/// Where the block of lines begins that has most lines in common with `wanted`, blanks aside.
+/// The first line of the block that has most lines in common with `wanted`, ignoring spaces.
 fn most_in_common(lines: &[&str], wanted: &[&str]) -> Option<usize> {
     let keys: Vec<&str> = wanted.iter().take(MAX_DECIDING).map(|line| line.trim()).collect();
     let same = |start: usize| {
         let pairs = lines[start..].iter().zip(&keys);
-        // A longer line says more than a bracket does.
+        // A longer line is more specific than a bracket.
         pairs.filter(|(line, key)| line.trim() == **key).map(|(_, key)| key.len()).sum::<usize>()
     };
     let best = (0..lines.len().min(MAX_LINES)).map(|start| (same(start), start));
     best.rev().max_by_key(|(same, _)| *same).filter(|(same, _)| *same > 2).map(|(_, start)| start)
 }
 
-/// Where `wanted` would begin if its longest line were the one of the file that is most like it.
+/// Where `wanted` would begin if its longest line were the most similar line of the file.
 fn most_alike(lines: &[&str], wanted: &[&str]) -> Option<usize> {
     let deciding = wanted.iter().take(MAX_DECIDING).enumerate();
     let (above, key) = deciding.max_by_key(|(_, line)| line.trim().len())?;

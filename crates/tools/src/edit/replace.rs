@@ -1,4 +1,4 @@
-//! [`replace`]: finds a text in bytes and puts another in its place.
+//! [`replace`]: finds a text in bytes, and replaces it.
 use super::{
     alike::alike,
     ends::{ends_in, matches_at, with_ends},
@@ -6,35 +6,35 @@ use super::{
 use crate::Occurrence;
 use std::ops::Range;
 
-/// A file with some of its text replaced.
+/// The content of a file after replacements.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Edited {
     pub(crate) content: Vec<u8>,
     /// Line numbers of the replacements, counted from 1.
     pub(crate) lines: Vec<usize>,
-    /// Whether the text occurred exactly as given. If not, only blanks and typographic marks differed.
+    /// Whether the text occurred exactly as given. If not, only spaces and typographic marks differed.
     pub(crate) exact: bool,
 }
 
-/// Why nothing was replaced.
+/// Why no text was replaced.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Missed {
     Absent,
-    /// The text occurs at each of these lines.
+    /// The text occurs several times: on these lines.
     Ambiguous(Vec<usize>),
 }
 
-/// What a text is replaced with, and how it is looked for.
+/// A replacement, and how to search for its text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Replacement<'a> {
     pub(crate) old: &'a str,
     pub(crate) new: &'a str,
     pub(crate) occurrence: Occurrence,
-    /// Requires an exact match.
+    /// Whether an exact match is required.
     pub(crate) exact: bool,
 }
 
-/// Replaces a text. Works on bytes, so what is not replaced stays as it was, whatever the file's encoding.
+/// Replaces a text. Works on bytes, so the rest of the file stays unchanged, whatever its encoding.
 ///
 /// Models write line ends as `\n`. In a file that has `\r\n`, `\n` matches both, and the new text gets the line ends of what
 /// it replaces.
@@ -55,11 +55,11 @@ pub(crate) fn replace(content: &[u8], wanted: &Replacement<'_>) -> Result<Edited
     }
 }
 
-/// Where the text occurs, and whether line ends are adapted to those of the file.
+/// The positions of the text, and whether line ends are adapted to those of the file.
 fn exact(content: &[u8], wanted: &Replacement<'_>) -> (Vec<Range<usize>>, bool) {
     let ends = ends_in(content);
     let explicit = wanted.old.contains("\r\n") || wanted.new.contains("\r\n");
-    // A text with `\r\n` for a file that has other line ends too is meant as written.
+    // A text with `\r\n`, for a file that also has other line ends, is meant literally.
     if !ends.windows || (ends.plain && explicit) {
         let spans = spans_of(wanted.old.as_bytes(), content, wanted.occurrence, false);
         if !(spans.is_empty() && explicit) {
@@ -70,7 +70,7 @@ fn exact(content: &[u8], wanted: &Replacement<'_>) -> (Vec<Range<usize>>, bool) 
     (spans_of(old.as_bytes(), content, wanted.occurrence, true), true)
 }
 
-/// The only place that differs from the text in nothing but blanks and typographic marks.
+/// The only position of text that differs from `wanted` in nothing but spaces and typographic marks.
 fn roughly(content: &[u8], wanted: &Replacement<'_>) -> Result<Edited, Missed> {
     let mut found = alike(content, wanted.old, wanted.new);
     match found.len() {
@@ -85,7 +85,7 @@ fn roughly(content: &[u8], wanted: &Replacement<'_>) -> Result<Edited, Missed> {
     }
 }
 
-/// Where `wanted` occurs. `bend`: its `\n` matches any line end.
+/// The positions of `wanted`. `bend`: whether its `\n` matches any line end.
 fn spans_of(wanted: &[u8], content: &[u8], occurrence: Occurrence, bend: bool) -> Vec<Range<usize>> {
     let Some(first) = wanted.first() else { return Vec::new() };
     let begins = |byte: &u8| byte == first || (bend && *first == b'\n' && *byte == b'\r');
@@ -97,7 +97,7 @@ fn spans_of(wanted: &[u8], content: &[u8], occurrence: Occurrence, bend: bool) -
         let Some(length) = matches_at(content, start, wanted, bend) else { continue };
         spans.push(start..start + length);
         match occurrence {
-            // Overlapping ones count: it is unknown which of them is meant.
+            // Overlapping matches count, because it is unknown which one is meant.
             Occurrence::Unique => {}
             Occurrence::First => break,
             Occurrence::All => at = start + length,
@@ -106,7 +106,7 @@ fn spans_of(wanted: &[u8], content: &[u8], occurrence: Occurrence, bend: bool) -
     spans
 }
 
-/// The line of each place, in one walk through the file: there may be many of both.
+/// The line of each position, in one pass through the file: there may be many positions and lines.
 fn lines_of(places: impl IntoIterator<Item = usize>, content: &[u8]) -> Vec<usize> {
     let (mut line, mut walked) = (1, 0);
     let lines = places.into_iter().map(|place| {

@@ -1,4 +1,4 @@
-//! [`Page`]: turns the answer of a server into text.
+//! [`Page`]: converts the response of a server to text.
 use super::fault::broken;
 use encoding_rs::{Encoding, UTF_8};
 use haft_core::{ToolError, ToolErrorKind};
@@ -6,20 +6,20 @@ use htmd::HtmlToMarkdown;
 use reqwest::{Response, header::CONTENT_TYPE};
 use url::Url;
 
-/// The body of an answer, or its beginning.
+/// The body of a response, or its beginning.
 pub(super) struct Page {
     /// The final address, after redirects.
     pub(super) url: Url,
-    /// In lower case, without parameters. Empty if the server did not say.
+    /// The media type in lower case, without parameters. Empty if the server did not send one.
     pub(super) media_type: String,
     charset: String,
     pub(super) body: Vec<u8>,
-    /// Whether the answer was longer.
+    /// Whether the response was longer.
     pub(super) cut: bool,
 }
 
 impl Page {
-    /// Reads at most `most` bytes. Does not read what cannot be shown as text.
+    /// Reads at most `most` bytes. Does not read a body that cannot be shown as text.
     pub(super) async fn read(url: Url, mut response: Response, most: usize) -> Result<Self, ToolError> {
         let (media_type, charset) = content_type(&response);
         if kind(&media_type) == Kind::Other {
@@ -39,7 +39,7 @@ impl Page {
         Ok(Self { url, media_type, charset, body, cut })
     }
 
-    /// The text for the model. `raw`: HTML stays HTML.
+    /// The text for the model. `raw`: whether HTML is left as it is.
     pub(super) fn text(self, raw: bool) -> Result<String, ToolError> {
         let text = decode(&self.body, &self.charset);
         let start = text.trim_start().get(..14).unwrap_or_default().to_ascii_lowercase();
@@ -95,20 +95,20 @@ fn not_text(url: &Url, media_type: &str, size: Option<u64>) -> ToolError {
     ToolError::new(ToolErrorKind::User, message).hint("save it to a file with a command, e.g. `curl -LO`")
 }
 
-/// Decodes what the server names, or UTF-8; bytes that are invalid there become `�`.
+/// Decodes the body from the charset that the server names, or from UTF-8; invalid bytes become `�`.
 fn decode(body: &[u8], charset: &str) -> String {
     let encoding = Encoding::for_label(charset.as_bytes()).unwrap_or(UTF_8);
     encoding.decode(body).0.into_owned()
 }
 
-/// Elements that hold no text for readers.
+/// Elements that contain no text for readers.
 const SKIPPED_ELEMENTS: [&str; 8] =
     ["script", "style", "noscript", "svg", "template", "iframe", "canvas", "object"];
 
-/// Maximum depth of elements: the conversion uses some stack for each level, and no page written by people is as deep.
+/// Maximum depth of elements: the conversion uses stack for each level, and real pages are never as deep.
 const MAX_ELEMENT_DEPTH: usize = 500;
 
-/// `None` if the page is too deep or cannot be read.
+/// The page as Markdown; `None` if it is too deep or cannot be parsed.
 fn markdown(html: &str) -> Option<String> {
     let html = without_foreign(html);
     if depth(&html) > MAX_ELEMENT_DEPTH {
@@ -120,7 +120,7 @@ fn markdown(html: &str) -> Option<String> {
 /// Elements that do not follow the rules of HTML, so that [`depth`] could not determine their depth.
 const FOREIGN_ELEMENTS: [&str; 4] = ["svg", "math", "script", "style"];
 
-/// Removes everything from `<svg` to `</svg`, and the like.
+/// Removes everything from `<svg` to `</svg`, and likewise for the other foreign elements.
 fn without_foreign(html: &str) -> String {
     let lower = html.to_ascii_lowercase();
     let mut kept = String::with_capacity(html.len());
@@ -132,7 +132,7 @@ fn without_foreign(html: &str) -> String {
             from = start + 1;
             continue;
         };
-        // A blank in its place, so that the text around it does not become a tag.
+        // A space in its place, so that the text around it does not become a tag.
         kept += &html[from..start];
         kept.push(' ');
         let end = lower[start..].find(&format!("</{name}")).map(|at| start + at + 2 + name.len());
@@ -142,7 +142,7 @@ fn without_foreign(html: &str) -> String {
     kept + &html[from..]
 }
 
-/// An upper bound for how deep elements are nested. Elements that end by themselves do not count.
+/// An upper bound of the depth of elements. Void elements do not count.
 fn depth(html: &str) -> usize {
     let (mut open, mut deepest) = (0_usize, 0_usize);
     for (at, _) in html.match_indices('<') {

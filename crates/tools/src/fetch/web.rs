@@ -1,4 +1,4 @@
-//! [`Web`]: sends a GET, and follows redirects that stay on its host and lead to what may be fetched.
+//! [`Web`]: sends a GET request, and follows redirects that stay on the same host and lead to an allowed address.
 use super::{
     fault::{broken, failed, private},
     page::Page,
@@ -40,7 +40,7 @@ impl Web {
         Self { allow_private, secure: OnceLock::new(), plain: OnceLock::new() }
     }
 
-    /// Reads at most `most` bytes. `readable`: what redirects may lead to.
+    /// Reads at most `most` bytes. `readable`: the addresses to which redirects may lead.
     pub(super) async fn get(
         &self,
         mut url: Url,
@@ -89,7 +89,7 @@ impl Web {
     }
 }
 
-/// The target of a redirect, if that is the host that was approved.
+/// The target of a redirect, if it is on the approved host.
 fn next(url: &Url, response: &Response) -> Result<Url, ToolError> {
     let target = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
     let Some(target) = target.and_then(|target| url.join(target).ok()) else {
@@ -102,7 +102,7 @@ fn next(url: &Url, response: &Response) -> Result<Url, ToolError> {
     }
 }
 
-/// Why a redirect is not followed, whatever rules say.
+/// Why a redirect is not followed, regardless of rules.
 fn why_not(url: &Url, target: &Url) -> Option<&'static str> {
     if url.scheme() == "https" && target.scheme() == "http" {
         return Some("which is not encrypted");
@@ -115,7 +115,7 @@ fn leads_away(url: &Url, target: &Url, why: &str) -> ToolError {
     ToolError::new(ToolErrorKind::User, message).hint("fetch that address if it is what you want")
 }
 
-/// With or without `www.`, and on the port of its scheme or on the same one.
+/// Whether the hosts are equal except for `www.`, and both ports are the default or the same.
 fn same_host(one: &Url, other: &Url) -> bool {
     let bare = |url: &Url| url.host_str().map(|host| host.trim_start_matches("www.").to_owned());
     bare(one) == bare(other) && one.port() == other.port()

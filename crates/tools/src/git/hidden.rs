@@ -1,5 +1,5 @@
-//! [`patch`] and [`named`]: keep what may not be read out of a repository's history: rules about files hold for their
-//! past content, too.
+//! [`patch`] and [`named`]: keep files that may not be read out of a repository's history. Rules about files apply to
+//! their past content, too.
 use super::{
     Args,
     repository::{Answer, Repository},
@@ -11,10 +11,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Maximum files that are left out one by one.
+/// Maximum number of files that are excluded one by one.
 const MAX_LEFT_OUT: usize = 1_000;
 
-/// Runs a command that shows a patch, without files that may not be read; returns how many were left out.
+/// Runs a command that prints a patch, and excludes files that may not be read; also returns how many were excluded.
 ///
 /// `before` is the command with its revisions, `shown` the options that make it print a patch. Git lists the files of
 /// the patch first, so that each can be checked.
@@ -40,18 +40,18 @@ pub(super) async fn patch(
     let mut hidden: Vec<&str> = files.filter(|name| !holds(repository, Path::new(name))).collect();
     hidden.sort_unstable();
     hidden.dedup();
-    // A name that is not text cannot be passed back to git.
+    // A name that is not UTF-8 cannot be passed back to Git.
     if hidden.len() > MAX_LEFT_OUT || hidden.iter().any(|name| name.contains(char::REPLACEMENT_CHARACTER)) {
         let why = format!("rules do not let {} of its files be read", hidden.len());
         return Err(refused(&why).hint("name `paths` that may be read"));
     }
-    // A rename would show the left-out file under its other name.
+    // A rename would show an excluded file under its other name.
     let words = before.into_iter().chain(shown).chain(["--no-renames".into()]).chain(revisions(args));
     let answer = repository.with_pathspecs(words.chain(scope(repository, args, &hidden))).await?;
     Ok((answer, hidden.len()))
 }
 
-/// The note about files that were left out.
+/// The note about excluded files.
 pub(super) fn note(files: usize) -> String {
     not_allowed(files as u64)
 }
@@ -86,18 +86,19 @@ fn holds(repository: &Repository, path: &Path) -> bool {
     repository.readable.holds(&repository.root.join(path))
 }
 
-/// What a revision names.
+/// What a revision refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Named {
-    /// Commits, or tags of them.
+    /// Commits, or tags of commits.
     Commits,
-    /// A folder of a commit; only names are shown of it.
+    /// A folder of a commit; only the names in it are shown.
     Tree,
-    /// A file of a commit, or of the index, which may be read.
+    /// A file of a commit or of the index that may be read.
     File,
 }
 
-/// What `revision` names, if some files may not be read. A file must be named by its path, since the check needs one.
+/// What `revision` refers to, if some files may not be read. A file must be named by its path, because the check needs
+/// one.
 pub(super) async fn named(repository: &Repository, revision: &str) -> Result<Named, ToolError> {
     let mut all = Named::Commits;
     for object in objects(repository, revision).await? {
@@ -121,7 +122,7 @@ pub(super) async fn named(repository: &Repository, revision: &str) -> Result<Nam
     Ok(all)
 }
 
-/// Whether a path of a revision lies outside of the workspace, where the call was not allowed to read.
+/// Whether a path in a revision is outside of the workspace, where the call may not read.
 pub(super) fn is_outside(repository: &Repository, revision: &str) -> bool {
     let is_relative = |path: &str| path.starts_with("./") || path.starts_with("../");
     let path = path_in(revision).filter(|path| !is_relative(path));
@@ -133,33 +134,33 @@ async fn objects(repository: &Repository, revision: &str) -> Result<Vec<String>,
     let objects: Vec<String> =
         answer.stdout.lines().map(|line| line.trim_start_matches('^').to_owned()).collect();
     if objects.is_empty() {
-        // In git's own words, if it reports an error.
+        // Reports an error of Git in Git's own words, if there is one.
         repository.must(["rev-parse", revision, "--"]).await?;
         return Err(refused(&format!("it is not clear what `{revision}` names")));
     }
     Ok(objects)
 }
 
-/// What a tag points to, if it is one.
+/// The type of an object; for a tag, of its target.
 async fn kind(repository: &Repository, object: &str) -> Result<String, ToolError> {
     let peeled = format!("{object}^{{}}");
     Ok(repository.must(["cat-file", "-t", &peeled]).await?.stdout.trim().to_owned())
 }
 
-/// Where a path of a revision lies in the working tree.
+/// The path of a revision in the working tree.
 fn place(repository: &Repository, path: &str) -> PathBuf {
     let is_relative = path.starts_with("./") || path.starts_with("../");
     let base = if is_relative { &repository.folder } else { &repository.root };
     normal(&base.join(path))
 }
 
-/// The paths that a revision may name, seen from the workspace: `HEAD:a.txt`, `main:a..dev:a`.
+/// The paths that a revision may contain, relative to the workspace: `HEAD:a.txt`, `main:a..dev:a`.
 pub(super) fn paths(revision: &str) -> Vec<PathBuf> {
     let parts = revision.split("..").chain([revision]);
     parts.filter_map(path_in).map(PathBuf::from).collect()
 }
 
-/// What stands behind the colon of `COMMIT:PATH`, `:PATH` and `:0:PATH` (gitrevisions(7)). `:/TEXT` searches messages.
+/// The path after the colon in `COMMIT:PATH`, `:PATH` and `:0:PATH` (gitrevisions(7)). `:/TEXT` searches messages.
 fn path_in(revision: &str) -> Option<String> {
     let mut depth = 0_usize;
     let colon = revision.char_indices().find_map(|(at, c)| {

@@ -1,5 +1,5 @@
-//! [`status`], [`diff`], [`log`] and others: the actions that only look: they change nothing and run nothing of the
-//! repository's.
+//! [`status`], [`diff`], [`log`] and others: the actions that only read. They change nothing, and run no program that
+//! the repository names.
 use super::{
     Args, PATCH_CLIP,
     hidden::{self, Named},
@@ -55,7 +55,7 @@ pub(super) async fn diff(repository: &Repository, args: &Args) -> Result<ToolOut
     Ok(patch::output(&answer, "", nothing, &hidden::note(left_out)))
 }
 
-/// Options that make git print a patch, or the list that is asked for in its place.
+/// Options that make Git print a patch, or the list that the call asks for in its place.
 fn shown(args: &Args) -> Vec<OsString> {
     match args.options.is_empty() {
         true => PATCH_OPTIONS.map(Into::into).into(),
@@ -65,19 +65,19 @@ fn shown(args: &Args) -> Vec<OsString> {
     }
 }
 
-/// A list of files as git prints it.
+/// A list of files as Git prints it.
 fn listed(text: &str, nothing: &str, note: &str) -> ToolOutput {
     let text = PATCH_CLIP.apply(text.trim_end(), "name `paths` to see less at once");
     ToolOutput::text(format!("{}{note}", if text.is_empty() { nothing } else { &text }))
 }
 
-/// Fields of an entry, separated by a byte that no name holds.
+/// The fields of an entry, separated by a byte that no name contains.
 const ENTRY_FORMAT: &str = "--format=%H%x1f%h%x1f%an%x1f%aI%x1f%s";
 
-/// Entries, if the call does not say.
+/// Default number of entries.
 const DEFAULT_ENTRIES: u32 = 10;
 
-/// Maximum entries at once.
+/// Maximum number of entries.
 pub(super) const MAX_ENTRIES: u32 = 500;
 
 pub(super) async fn log(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
@@ -111,7 +111,7 @@ fn line(entry: &Value) -> String {
     format!("{} {day} {}: {}", field("short"), field("author"), field("subject"))
 }
 
-/// `1a2b3c4 Fix the parser`, as git has it.
+/// `1a2b3c4 Fix the parser`, as Git prints it.
 fn short_line(entry: &Value) -> String {
     let field = |name: &str| entry[name].as_str().unwrap_or_default();
     format!("{} {}", field("short"), field("subject"))
@@ -143,7 +143,7 @@ pub(super) async fn show(repository: &Repository, args: &Args) -> Result<ToolOut
         }
     };
     let Some((heading, patch)) = answer.stdout.split_once('\x1e') else {
-        // A file of a commit, or a folder.
+        // Without a separator, it is a file of a commit, or a folder.
         return Ok(ToolOutput::text(PATCH_CLIP.apply(&answer.stdout, "")));
     };
     let heading = format!("{}\n\n", heading.trim_end());

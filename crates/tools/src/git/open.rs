@@ -1,5 +1,5 @@
-//! [`open`]: opens the repository for an action, unless that would run a filter of its own, or of a repository inside
-//! it.
+//! [`open`]: opens the repository for an action. Refuses if that would run a filter that the repository, or one inside
+//! it, defines.
 use super::{
     Action,
     repository::{Repository, refused},
@@ -9,10 +9,10 @@ use haft_core::{
     git_settings::{self, Setting},
 };
 
-/// Maximum repositories inside the repository that are checked.
+/// Maximum number of repositories inside the repository that are checked.
 const MAX_REPOSITORIES: usize = 100;
 
-/// Returns the repository around the workspace, set up so that nothing of it runs.
+/// Returns the repository around the workspace, configured so that none of its programs run.
 pub(super) async fn open(ctx: &ToolContext, action: Action) -> Result<Repository, ToolError> {
     let (repository, settings) = Repository::locate(ctx, action).await?;
     if matches!(action, Action::Add | Action::Commit | Action::Checkout | Action::Stash) {
@@ -25,10 +25,11 @@ pub(super) async fn open(ctx: &ToolContext, action: Action) -> Result<Repository
     Ok(repository)
 }
 
-/// Refuses if `git blame` would read a file that the call may not: its first line would be quoted in an error.
+/// Refuses if `git blame` would read a file that the call may not read: an error would quote its first line.
 fn refuse_foreign_files(repository: &Repository, settings: &[Setting]) -> Result<(), ToolError> {
     for file in git_settings::revision_files(settings) {
-        // In front of a name, git reads `~` as a home folder, `%(prefix)` as its own, and `:(…)` as an option.
+        // At the beginning of a path, Git reads `~` as a home folder, `%(prefix)` as its installation folder, and
+        // `:(…)` as an option.
         let path = repository.root.join(file).canonicalize();
         let is_own =
             path.is_ok_and(|path| path.starts_with(&repository.root) && repository.readable.holds(&path));
@@ -41,7 +42,7 @@ fn refuse_foreign_files(repository: &Repository, settings: &[Setting]) -> Result
     Ok(())
 }
 
-/// Refuses if the repository defines a filter: its output is unknown without running it.
+/// Refuses if the repository defines a filter, whose output is unknown unless it runs.
 fn refuse_filters(settings: &[Setting], whose: &str) -> Result<(), ToolError> {
     match git_settings::filters(settings).first() {
         None => Ok(()),
@@ -49,8 +50,8 @@ fn refuse_filters(settings: &[Setting], whose: &str) -> Result<(), ToolError> {
     }
 }
 
-/// Refuses if a submodule, at any depth, defines a filter. Git looks into submodules before it stages, with their own
-/// settings, and has no option against that.
+/// Refuses if a submodule, at any depth, defines a filter. Git reads submodules before it stages, with their own
+/// settings, and has no option to prevent that.
 async fn refuse_filters_inside(repository: &Repository) -> Result<(), ToolError> {
     let mut open = inside(repository).await?;
     let mut seen = 0;

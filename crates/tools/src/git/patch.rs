@@ -1,4 +1,4 @@
-//! [`parse`]: reads `git diff --numstat --patch`: how much each file changed, then the patch.
+//! [`parse`]: parses `git diff --numstat --patch`: the number of changed lines of each file, then the patch.
 use super::{PATCH_CLIP, repository::Answer};
 use haft_core::ToolOutput;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! [`push`]: pushes, and reads what the server said about each branch.
+//! [`push`]: pushes, and parses the server's response on each branch.
 use super::{Args, look::words, repository::Repository, work::not_run};
 use haft_core::{ToolContext, ToolError, ToolErrorKind, ToolOutput};
 use serde::Serialize;
@@ -14,7 +14,7 @@ struct Pushed {
     rejected: bool,
 }
 
-/// A repository on this machine receives with a command of its own, with hooks and settings that may come from anyone.
+/// A repository on this machine receives the push with a process of its own, whose hooks and settings are not trusted.
 const RECEIVE_PACK: &str = "git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c receive.autogc=false \
                        -c core.alternateRefsCommand= -c gc.auto=0 receive-pack";
 
@@ -28,14 +28,14 @@ pub(super) async fn push(
         let message = format!("cannot push `{what}`: it would force, rename or remove");
         return Err(ToolError::new(ToolErrorKind::Validation, message).hint("use `bash` if that is meant"));
     }
-    // Overrides where the repository's `remote.NAME.push` would send the named branch.
+    // Overrides the target that the repository's `remote.NAME.push` sets for the branch.
     let branch = format!("refs/heads/{what}");
     let is_branch = repository.git(["show-ref", "--verify", "--quiet", &branch]).await?.ok;
     let refspec = if is_branch { format!("{branch}:{branch}") } else { what.to_owned() };
     send(repository, args.remote(), &refspec, &args.options, ctx).await
 }
 
-/// Pushes `branch` to the branch of that name, whatever the repository's `remote.NAME.push` says.
+/// Pushes `branch` to the branch of the same name, whatever the repository's `remote.NAME.push` says.
 pub(super) async fn push_as_named(
     repository: &Repository,
     remote: &str,
@@ -76,14 +76,14 @@ async fn send(
         .details(details))
 }
 
-/// Whether any address behind this name is a folder of this machine.
+/// Whether any address of this remote is a folder of this machine.
 async fn is_local(repository: &Repository, remote: &str) -> Result<bool, ToolError> {
     let answer = repository.git(["remote", "get-url", "--push", "--all", "--", remote]).await?;
     let addresses = if answer.ok { answer.stdout } else { remote.to_owned() };
     Ok(addresses.lines().any(is_folder))
 }
 
-/// Whether git takes the address for a folder: `host:path` is a server, `./host:path` and `/path` are folders.
+/// Whether Git interprets the address as a folder: `host:path` is a server, `./host:path` and `/path` are folders.
 fn is_folder(address: &str) -> bool {
     if let Some((scheme, _)) = address.split_once("://") {
         return scheme == "file";

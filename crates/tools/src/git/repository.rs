@@ -1,5 +1,5 @@
-//! [`Repository`]: the repository around a workspace, in which `git` runs without starting anything of the
-//! repository's.
+//! [`Repository`]: the repository around a workspace. Runs `git` in it without starting a program that the repository
+//! names.
 use super::Action;
 use crate::files::text_of;
 use haft_core::{
@@ -17,16 +17,16 @@ use std::{
     time::Duration,
 };
 
-/// Where `git` runs, and with which settings.
+/// The folder and the settings with which `git` runs.
 #[derive(Clone)]
 pub(super) struct Repository {
-    /// The folder that holds `.git`.
+    /// The folder that contains `.git`.
     pub(super) root: PathBuf,
     /// The workspace, links followed: the root, or a folder below it.
     pub(super) folder: PathBuf,
     /// Names of hooks that would have run.
     pub(super) hooks: Vec<String>,
-    /// Which of its files may be read.
+    /// The files that may be read.
     pub(super) readable: Arc<Readable>,
     environment: Vec<(String, String)>,
     confinement: Option<Arc<Confinement>>,
@@ -41,7 +41,8 @@ pub(super) struct Answer {
     pub(super) truncated: bool,
 }
 
-/// A large repository on a slow disk takes a while; a server that does not answer must not block forever.
+/// Timeout of `git`: a large repository on a slow disk takes a while, but a server that does not respond must not block
+/// forever.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Maximum bytes of output that are kept.
@@ -65,7 +66,7 @@ impl Repository {
         Ok((repository, settings))
     }
 
-    /// A working tree inside this one, as git would enter it.
+    /// A working tree inside this one, as if `git` ran in it.
     pub(super) fn inside(&self, path: &str) -> Self {
         let root = self.root.join(path);
         let mut environment = self.environment.clone();
@@ -95,7 +96,7 @@ impl Repository {
     ) -> Result<Answer, ToolError> {
         let mut arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
         if arguments.first().is_some_and(|action| action == "diff" || action == "status") {
-            // Otherwise git looks for changes in submodules, with their filters. No setting prevails over
+            // Without this, Git looks for changes in submodules, with their filters. No setting overrides
             // `.gitmodules`.
             arguments.insert(1, "--ignore-submodules=dirty".into());
         }
@@ -139,7 +140,7 @@ impl Repository {
         open.must(arguments).await
     }
 
-    /// `--` and the paths of a call; without paths the workspace, unless that is the whole repository.
+    /// `--` and the paths of a call. Without paths: the workspace, unless it is the whole repository.
     pub(super) fn scope(&self, paths: &[PathBuf]) -> Vec<OsString> {
         let mut words = vec!["--".into()];
         match paths {
@@ -149,7 +150,7 @@ impl Repository {
         words
     }
 
-    /// A path of the repository as the model names it. Keeps the `/` at the end of a folder's.
+    /// A path of the repository as the model writes it. A `/` at the end of a folder's path is kept.
     pub(super) fn named(&self, path: &str) -> String {
         let below = self.folder.strip_prefix(&self.root).unwrap_or(Path::new(""));
         let inside = path.strip_prefix(&*below.to_string_lossy()).map(|path| path.trim_start_matches('/'));
@@ -162,7 +163,7 @@ impl Repository {
 }
 
 impl Answer {
-    /// In git's own words: models know them.
+    /// The error in Git's own words, because models know them.
     pub(super) fn error(&self) -> ToolError {
         let said = if self.stderr.trim().is_empty() { &self.stdout } else { &self.stderr };
         let lines = said.lines().filter(|line| !line.starts_with("hint:") && !line.trim().is_empty());
@@ -180,7 +181,7 @@ pub(super) fn refused(why: &str) -> ToolError {
         .hint("run `git` in `bash`, which a person can approve")
 }
 
-/// The nearest folder with a `.git` from `folder` upwards, and the names of its hooks.
+/// The nearest folder with a `.git`, from `folder` upwards, and the names of its hooks.
 fn find(folder: &Path) -> Result<(PathBuf, Vec<String>), ToolError> {
     let Some(root) = folder.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok()) else {
         return Err(ToolError::new(ToolErrorKind::User, "cannot use git: the workspace is in no repository")
@@ -196,12 +197,12 @@ fn find(folder: &Path) -> Result<(PathBuf, Vec<String>), ToolError> {
             return Err(refused(&format!("`.git/{name}` is a link or a pipe, or lies too deep")));
         }
     }
-    // What lies outside was judged as what the call reads.
+    // Only checked here: reading the folders outside was judged as an effect of the call.
     borrowed_by(root, &common)?;
     Ok((root.to_owned(), hooks_in(&common.join("hooks"))))
 }
 
-/// The folders outside of the repository around `folder` from which git would take objects as its own. A repository that
+/// The folders outside of the repository around `folder` from which Git would read objects. A repository that
 /// [`Repository::locate`] refuses has none.
 pub(super) fn borrowed(folder: &Path) -> Vec<PathBuf> {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
@@ -210,7 +211,7 @@ pub(super) fn borrowed(folder: &Path) -> Vec<PathBuf> {
     found.and_then(|(root, common)| borrowed_by(root, &common).ok()).unwrap_or_default()
 }
 
-/// Fails if a list of such folders is not plain, or links lead on from one of them inside of the repository.
+/// Fails if a list of such folders is not plain text, or if such a folder inside of the repository contains links.
 fn borrowed_by(root: &Path, common: &Path) -> Result<Vec<PathBuf>, ToolError> {
     let (mut outside, mut inside) = (Vec::new(), vec![common.join("objects")]);
     let mut place = 0;
@@ -255,18 +256,18 @@ fn has_link(folder: &Path, depth: usize) -> bool {
     })
 }
 
-/// Git itself follows five such folders, one behind the other.
+/// Maximum number of such folders. Git itself follows a chain of five.
 const MAX_BORROWED: usize = 100;
 
-/// How many folders deep git's own files lie at most.
+/// Maximum depth of Git's own folders.
 const MAX_DEPTH: usize = 40;
-/// Enough of a file to tell whether it is a reference, in bytes.
+/// Number of bytes that are enough to tell whether a file is a reference.
 const REFERENCE_BYTES: u64 = 64;
-/// Digits of a SHA-1.
+/// Number of digits in a SHA-1.
 const SHORTEST_HASH: usize = 40;
 
-/// A file below `folder`, which lies in `directory`, that git would wait for, or follow to what may be another repository: it
-/// reads any path as a reference.
+/// A file below `folder`, which is in `directory`, that would block Git, or that could lead Git to another repository:
+/// it reads any path as a reference.
 fn odd_file(directory: &Path, folder: &Path, depth: usize) -> Option<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().find_map(|entry| {
         let (kind, path) = (entry.file_type().ok()?, entry.path());
@@ -279,7 +280,8 @@ fn odd_file(directory: &Path, folder: &Path, depth: usize) -> Option<PathBuf> {
     })
 }
 
-/// Whether git would take what a link leads to for a part of the repository. People link hooks and lists of what to ignore.
+/// Whether Git would read the target of a link as a part of the repository. Links to hooks and ignore lists are common,
+/// and allowed.
 fn leads_away(directory: &Path, link: &Path) -> bool {
     let name = link.strip_prefix(directory).unwrap_or(link);
     let is_data = name
@@ -298,8 +300,8 @@ fn leads_away(directory: &Path, link: &Path) -> bool {
     read.is_err() || beginning.starts_with(b"ref:") || hash >= SHORTEST_HASH
 }
 
-/// `.git` itself, or the folder that its text names if that one points back. Otherwise it might show another repository
-/// of the user's.
+/// The folder of Git's data: `.git` itself, or the folder that its text names if that folder points back. Otherwise, it
+/// could expose another repository of the user.
 fn directory_of(root: &Path) -> Result<PathBuf, ToolError> {
     let place = root.join(".git");
     let elsewhere = || refused("its `.git` points to a place that does not point back");
@@ -314,7 +316,7 @@ fn directory_of(root: &Path) -> Result<PathBuf, ToolError> {
     if belongs { Ok(directory) } else { Err(elsewhere()) }
 }
 
-/// A further working tree is named in `gitdir`, that of a submodule in its `config`.
+/// Whether the folder names `root`: a linked working tree is named in `gitdir`, a submodule in its `config`.
 fn points_back(directory: &Path, root: &Path) -> bool {
     let same = |path: &Path| path.canonicalize().is_ok_and(|path| path == root);
     let listed = text_of(&directory.join("gitdir")).unwrap_or_default();
@@ -334,7 +336,7 @@ fn common_of(directory: &Path) -> Result<PathBuf, ToolError> {
     }
 }
 
-/// Hooks that are set up; samples have an extension.
+/// The active hooks; samples have a file extension.
 fn hooks_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -343,7 +345,8 @@ fn hooks_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Git's own variables that are passed on: those that name the committer; for a push also how the user reaches servers.
+/// The variables of Git that are passed on: those that name the committer, and for a push also those for reaching
+/// servers.
 fn environment(access: &Access, root: &Path, action: Action) -> Vec<(String, String)> {
     let who = ["GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSL_"];
     let reach = ["GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS"];
@@ -369,7 +372,7 @@ fn environment(access: &Access, root: &Path, action: Action) -> Vec<(String, Str
         ("GIT_SEQUENCE_EDITOR", "true"),
         ("GIT_PROXY_COMMAND", ""),
         ("GIT_LITERAL_PATHSPECS", "1"),
-        // A partial clone would ask its server, with a command of the repository's choosing.
+        // In a partial clone, Git would otherwise fetch from its server, with a command that the repository chooses.
         ("GIT_NO_LAZY_FETCH", "1"),
         ("GIT_ALLOW_PROTOCOL", protocols),
         ("GIT_CONFIG_COUNT", "2"),

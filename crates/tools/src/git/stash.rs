@@ -1,4 +1,4 @@
-//! [`Stash`]: the stash: changes that are put aside, and restored.
+//! [`Stash`]: the stash, which holds changes that are put aside to be restored later.
 use super::{
     Args, look,
     look::words,
@@ -6,7 +6,7 @@ use super::{
 };
 use haft_core::{ToolError, ToolOutput};
 
-/// What to do with the stash.
+/// An action on the stash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Stash {
     #[default]
@@ -21,7 +21,7 @@ pub(crate) enum Stash {
 impl Stash {
     const ALL: [Self; 6] = [Self::Push, Self::Pop, Self::Apply, Self::Drop, Self::List, Self::Show];
 
-    /// Reads an action as it is typed; `save` is the old word for `push`.
+    /// Parses an action as users type it; `save` is the old name of `push`.
     pub(super) fn named(word: &str) -> Option<Self> {
         let word = if word == "save" { "push" } else { word };
         Self::ALL.into_iter().find(|stash| stash.word() == word)
@@ -55,7 +55,7 @@ pub(super) async fn stash(repository: &Repository, args: &Args) -> Result<ToolOu
             let mut words = words(["stash", "push"]);
             words.extend(args.options.iter().map(Into::into));
             words.extend(args.message.iter().map(|message| format!("--message={message}").into()));
-            // Git names all files by `:/`, which must not be taken for a name.
+            // Without paths, Git adds `:/` for all files, which must be interpreted as a pathspec, not as a name.
             let answer = match args.paths.is_empty() {
                 true => repository.with_pathspecs(words).await?,
                 false => {
@@ -74,7 +74,7 @@ pub(super) async fn stash(repository: &Repository, args: &Args) -> Result<ToolOu
     }
 }
 
-/// The number of the entry: the newest one has 0.
+/// The number of the entry; the newest one is 0.
 fn entry(args: &Args) -> String {
     args.revision.clone().unwrap_or_else(|| "0".to_owned())
 }

@@ -1,17 +1,17 @@
-//! [`Status`]: reads `git status --porcelain=v2 --branch -z`.
+//! [`Status`]: parses `git status --porcelain=v2 --branch -z`.
 use serde::Serialize;
 
 /// The state of a working tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Status {
-    /// `None` if no branch is checked out.
+    /// The branch; `None` if no branch is checked out.
     pub(super) branch: Option<String>,
-    /// `None` before the first commit.
+    /// The commit; `None` before the first commit.
     pub(super) commit: Option<String>,
     pub(super) upstream: Option<String>,
-    /// Commits that the upstream does not have.
+    /// Number of commits that the upstream does not have.
     pub(super) ahead: u32,
-    /// Commits of the upstream that are missing here.
+    /// Number of commits of the upstream that are missing here.
     pub(super) behind: u32,
     pub(super) staged: Vec<Touched>,
     pub(super) unstaged: Vec<Touched>,
@@ -19,7 +19,7 @@ pub(super) struct Status {
     pub(super) untracked: Vec<String>,
 }
 
-/// A file, and what happened to it in one letter of git's: `M`, `A`, `D`, `R`, `C`, `T`.
+/// A file, and its change as a letter of Git: `M`, `A`, `D`, `R`, `C`, `T`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Touched {
     pub(super) change: char,
@@ -29,7 +29,7 @@ pub(super) struct Touched {
 }
 
 impl Status {
-    /// `named` gives a path as the model knows it.
+    /// `named` returns a path as the model knows it.
     pub(super) fn parse(text: &str, named: impl Fn(&str) -> String) -> Self {
         let mut status = Self::default();
         let mut records = text.split('\0');
@@ -62,7 +62,7 @@ impl Status {
         }
     }
 
-    /// `XY`, some numbers, and the path as the field of this index.
+    /// Parses `XY`, some numbers, and the path, which is the field with this index.
     fn touched(&mut self, record: &str, index: usize, from: Option<String>, named: &impl Fn(&str) -> String) {
         let fields: Vec<&str> = record.splitn(index + 1, ' ').collect();
         let (Some(letters), Some(path)) = (fields.first(), fields.get(index)) else { return };
@@ -92,7 +92,7 @@ impl Status {
         if self.is_clean() { text + "\nnothing to commit" } else { text }
     }
 
-    /// The text for people.
+    /// The text for the user.
     pub(super) fn summary(&self) -> String {
         let counts = [
             (self.staged.len(), "staged"),

@@ -1,10 +1,9 @@
-//! [`cleared`]: reads `git` as people type it: the words behind the action. Each is done as git does it, or refused;
-//! none is dropped.
+//! [`cleared`]: parses a `git` command line: the words after the action. Each word is used as Git uses it, or refused;
+//! none is ignored.
 use super::{Action, Args, repository::Repository, stash::Stash};
 use haft_core::{ToolError, ToolErrorKind};
 
-/// The options of each action, each with its other names; the first name is what git gets. A value follows those with
-/// `=`.
+/// The options of each action, each with its aliases; the first name is passed to Git. Options with `=` take a value.
 const KNOWN_OPTIONS: [(Action, &str); 11] = [
     (Action::Status, "--short,-s --branch,-b --porcelain"),
     (Action::Diff, "--cached,--staged --stat --name-only --name-status"),
@@ -25,13 +24,12 @@ const KNOWN_OPTIONS: [(Action, &str); 11] = [
     (Action::Push, "--set-upstream,-u --quiet,-q"),
 ];
 
-/// Options that describe what happens anyway: a status is short, hooks do not run, the list of branches has all of
-/// them.
+/// Options for what Haft does anyway: a status is short, hooks do not run, the list of branches is complete.
 const DEFAULT_OPTIONS: [&str; 7] =
     ["--short", "--branch", "--porcelain", "--quiet", "--no-verify", "--list", "--verbose"];
 
 impl Args {
-    /// The call with its words read, or everything in them that cannot be done.
+    /// Parses the words of the call; the error names everything in them that is not supported.
     pub(super) fn read(&self) -> Result<Self, Vec<String>> {
         let mut args = Self { words: Vec::new(), ..self.clone() };
         let (mut plain, mut problems) = (Vec::new(), Vec::new());
@@ -67,7 +65,7 @@ impl Args {
                 (_, value) => self.take(first, value),
             };
         }
-        // `-am MESSAGE`, `-n5`: letters in one word, of which the last may have a value.
+        // `-am MESSAGE`, `-n5`: several letters in one word; the last one may have a value.
         let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-')).ok_or_else(none)?;
         for (at, letter) in letters.char_indices() {
             let (first, takes_value) = self.known(&format!("-{letter}")).ok_or_else(none)?;
@@ -82,7 +80,7 @@ impl Args {
         Ok(())
     }
 
-    /// The name that git gets, and whether a value follows.
+    /// The name that is passed to Git, and whether a value follows.
     fn known(&self, name: &str) -> Option<(&'static str, bool)> {
         let (_, options) = KNOWN_OPTIONS.iter().find(|(action, _)| *action == self.action)?;
         options.split(' ').find_map(|option| {
@@ -110,7 +108,7 @@ impl Args {
             }
             ("-L", Some(lines)) => self.options.push(format!("-L{lines}")),
             (option, Some(value)) => self.options.push(format!("{option}={value}")),
-            // `git branch` lists all.
+            // `git branch` lists all branches anyway.
             ("--all", None) if self.action == Action::Branch => {}
             (option, None) if DEFAULT_OPTIONS.contains(&option) => {}
             (option, None) => self.options.push(option.to_owned()),
@@ -126,7 +124,7 @@ impl Args {
         Ok(())
     }
 
-    /// Words that are not options, by what the action does with them.
+    /// Assigns the words that are not options, depending on the action.
     fn place(&mut self, plain: Vec<String>) -> Result<(), String> {
         let mut words = plain.into_iter();
         match self.action {
@@ -155,7 +153,7 @@ impl Args {
 
     /// `stash`, `stash push FILES`, `stash save MESSAGE`, `stash pop ENTRY`.
     fn place_stash(&mut self, words: Vec<String>) -> Result<(), String> {
-        // A call that is no command line has one word for it.
+        // In a call that is not a command line, `revision` holds this word.
         let mut words: Vec<String> = self.revision.take().into_iter().chain(words).collect();
         let verb = words.first().cloned().unwrap_or_default();
         self.stash = match Stash::named(&verb) {
@@ -185,13 +183,13 @@ impl Args {
         Ok(())
     }
 
-    /// Whether git gets this option.
+    /// Whether this option is passed to Git.
     pub(super) fn has(&self, option: &str) -> bool {
         self.options.iter().any(|known| known == option)
     }
 }
 
-/// Assigns each unclear word. As in git, what is both a revision and a file is refused.
+/// Decides for each unclear word whether it is a revision or a file. As in Git, a word that is both is refused.
 pub(super) async fn cleared(repository: &Repository, mut args: Args) -> Result<Args, ToolError> {
     let mut revisions: Vec<String> = args.revision.take().into_iter().collect();
     for word in std::mem::take(&mut args.unclear) {
@@ -202,7 +200,7 @@ pub(super) async fn cleared(repository: &Repository, mut args: Args) -> Result<A
             (true, true) => return Err(unclear(format!("`{word}` is a revision and a file"))),
             (false, true) => args.paths.push(word.into()),
             (true, false) => revisions.push(word),
-            // Git may know the branch from a remote.
+            // Git may find the branch in a remote.
             (false, false) if args.action == Action::Checkout => revisions.push(word),
             (false, false) => return Err(unclear(format!("`{word}` is neither a revision nor a file"))),
         }

@@ -20,7 +20,7 @@ pub(super) async fn add(repository: &Repository, args: &Args) -> Result<ToolOutp
     after(repository).await
 }
 
-/// The resulting state.
+/// The status after an action.
 async fn after(repository: &Repository) -> Result<ToolOutput, ToolError> {
     look::status(repository, &Args::default()).await
 }
@@ -53,16 +53,16 @@ pub(super) async fn commit(repository: &Repository, args: &Args) -> Result<ToolO
     Ok(ToolOutput::text(text.trim_end()).show(shown).details(details))
 }
 
-/// Which files that Git does not track yet are committed.
+/// The files to commit that Git does not track yet.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Untracked {
-    /// Files that a path names, but not all files in a named folder, as in `git commit`.
+    /// Only files that a path names, not the files in a named folder, as in `git commit`.
     Named,
     /// Also files in named folders.
     InFolders,
 }
 
-/// Commits `paths` alone, with files that Git does not track yet. If that fails, those do not stay staged.
+/// Commits only `paths`, including files that Git does not track yet. If that fails, those are unstaged again.
 pub(super) async fn commit_paths(
     repository: &Repository,
     mut words: Vec<OsString>,
@@ -83,7 +83,7 @@ pub(super) async fn commit_paths(
     Ok(answer)
 }
 
-/// Returns the `paths` that Git does not track yet.
+/// Returns those of `paths` that Git does not track yet.
 async fn untracked(
     repository: &Repository,
     paths: &[PathBuf],
@@ -128,7 +128,7 @@ async fn not_committed(repository: &Repository, answer: &Answer, paths: &[PathBu
     answer.error()
 }
 
-/// The note that a hook did not run, for people who rely on it.
+/// The note that hooks did not run, for users who rely on them.
 pub(super) fn not_run(repository: &Repository, hooks: &[&str]) -> String {
     let names: Vec<&str> =
         repository.hooks.iter().map(String::as_str).filter(|name| hooks.contains(name)).collect();
@@ -149,7 +149,7 @@ pub(super) async fn branch(repository: &Repository, args: &Args) -> Result<ToolO
     Ok(ToolOutput::text(text).details(json!({"branch": name})))
 }
 
-/// Checks out files of a commit or of the index, or without paths another branch.
+/// Checks out files of a commit or of the index, or, without paths, another branch.
 pub(super) async fn checkout(repository: &Repository, args: &Args) -> Result<ToolOutput, ToolError> {
     let mut words = words(["checkout", "--quiet", "--no-recurse-submodules"]);
     words.extend(args.options.iter().chain(&args.revision).chain(&args.start).map(Into::into));

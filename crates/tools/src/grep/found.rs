@@ -1,4 +1,4 @@
-//! [`Found`]: the result of a search, as a model and people read it.
+//! [`Found`]: the result of a search, as shown to the model and the user.
 use super::{Args, Output, hits::Hits};
 use crate::{
     first::First,
@@ -23,7 +23,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// The page of the result that the call asks for.
+    /// The page of the result that the call requests.
     pub(crate) fn output(&self, root: &Root, args: &Args, page: &Page) -> ToolOutput {
         if self.files == 0 {
             return self.nothing(root, args);
@@ -66,14 +66,14 @@ impl Found {
         })
     }
 
-    /// The name of a file stands above its lines, once.
+    /// The matches. The name of a file comes once, above its lines.
     fn lines(&self, root: &Root, page: &Page) -> (String, usize) {
         let mut above = None;
         let hits =
             self.first.iter().flat_map(|(path, hits)| hits.lines.iter().map(move |lines| (path, lines)));
         let mut texts = Vec::new();
         for (number, (path, lines)) in hits.enumerate() {
-            // The first of a page names its file, too.
+            // The first match of a page also gets the name of its file.
             let is_new = above != Some(path) || number == page.offset();
             above = Some(path);
             let lines = if is_new { lines.strip_prefix("--\n").unwrap_or(lines) } else { lines };

@@ -1,4 +1,4 @@
-//! [`Hits`]: the matches in one file, as they are shown.
+//! [`Hits`]: the matches in one file, in the form in which they are shown.
 use super::Output;
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
@@ -7,9 +7,9 @@ use std::io;
 
 /// The matches of one file.
 pub(crate) struct Hits {
-    /// A text for each match: its lines with their numbers, and the lines around it. At most as many as the call wants.
+    /// A text for each match: its lines and the lines around it, with their numbers. At most as many as the call wants.
     pub(crate) lines: Vec<String>,
-    /// Number of all matches. If only files are wanted, 1.
+    /// Number of all matches; 1 if only files are wanted.
     pub(crate) matches: u64,
     /// Whether the file is not text, so that its matches are of no use.
     pub(crate) binary: bool,
@@ -22,7 +22,7 @@ impl Hits {
         Self { lines: Vec::new(), matches: 0, binary: false, output, keep }
     }
 
-    /// How many results this counts as.
+    /// Number of results that this counts as.
     pub(crate) fn results(&self) -> usize {
         if self.output == Output::Content { self.lines.len() } else { 1 }
     }
@@ -38,13 +38,13 @@ pub(crate) struct HitSink<'a> {
     matcher: &'a RegexMatcher,
     /// Maximum bytes of a line; a longer one is cut.
     longest: usize,
-    /// Lines that stand before the next match.
+    /// Context lines before the next match.
     before: String,
-    /// Whether the next lines belong to no kept match.
+    /// Whether the next context lines belong to no match that is kept.
     is_closed: bool,
 }
 
-/// Maximum lines of a match that are shown.
+/// Maximum number of lines of a match that are shown.
 const MAX_LINES: usize = 50;
 
 impl Sink for HitSink<'_> {
@@ -102,12 +102,12 @@ impl HitSink<'_> {
         let (left, right) =
             (if from > 0 { "…" } else { "" }, if from + part.len() < line.len() { "…" } else { "" });
         let text = String::from_utf8_lossy(part);
-        // Half a character is not worth showing.
+        // Removes incomplete characters at both ends.
         let text = text.trim_matches('\u{fffd}');
         format!("{number}{mark}{left}{text}{right} [cut: this line has {} bytes]\n", line.len())
     }
 
-    /// The part of a long line around what was found in it, and where that begins.
+    /// The part of a long line around the match, and where that part begins.
     fn part<'l>(&self, line: &'l [u8]) -> (&'l [u8], usize) {
         let at = self.matcher.find(line).ok().flatten().map_or(0, |found| found.start());
         let from = at.saturating_sub(self.longest / 4).min(line.len() - self.longest);

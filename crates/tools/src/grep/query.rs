@@ -1,4 +1,4 @@
-//! [`Query`]: a regular expression, prepared for several threads to search many files.
+//! [`Query`]: a compiled regular expression, which several threads use to search files.
 use super::{Args, Output, hits::Hits};
 use crate::{
     FindSettings,
@@ -25,7 +25,7 @@ pub(crate) struct Invalid(pub(crate) String);
 /// Maximum lines of context around a match.
 const MAX_CONTEXT: usize = 100;
 
-/// Maximum bytes of a compiled expression, and of its tables.
+/// Maximum bytes of a compiled expression, and also of its DFA tables.
 const MAX_COMPILED: usize = 32 * 1024 * 1024;
 
 impl Query {
@@ -33,7 +33,7 @@ impl Query {
         let (multiline, literal) = (args.multiline == Some(true), args.literal == Some(true));
         match matcher(args, multiline, literal) {
             Ok(matcher) => Ok(Self::with(matcher, multiline, args, settings)),
-            // A pattern with a line break is meant to match several lines.
+            // A pattern with a line break is meant to match across lines.
             Err(error) if !multiline && matches!(error.kind(), grep_regex::ErrorKind::NotAllowed(_)) => {
                 let matcher = matcher(args, true, literal).map_err(|error| invalid(&error))?;
                 Ok(Self::with(matcher, true, args, settings))
@@ -42,7 +42,7 @@ impl Query {
         }
     }
 
-    /// The pattern as it stands.
+    /// The pattern as literal text.
     pub(crate) fn literal(args: &Args, settings: &FindSettings) -> Result<Self, Invalid> {
         let multiline = args.pattern.contains('\n');
         let matcher = matcher(args, multiline, true).map_err(|error| invalid(&error))?;
@@ -56,7 +56,7 @@ impl Query {
         Self { matcher, multiline, before, after, output, longest_line: settings.longest_line }
     }
 
-    /// A searcher for one thread. `keep`: maximum matches kept of each file.
+    /// A searcher for one thread. `keep`: maximum number of matches kept of each file.
     pub(crate) fn searcher(&self, keep: usize) -> FileSearcher<'_> {
         let mut builder = SearcherBuilder::new();
         builder
@@ -74,7 +74,7 @@ impl Query {
     }
 }
 
-/// Maximum bytes of a line, or in multi-line mode of a file, that is searched.
+/// Maximum bytes of a line that is searched, or of a file in multi-line mode.
 const MAX_BUFFER: usize = 64 * 1024 * 1024;
 
 fn matcher(args: &Args, multiline: bool, literal: bool) -> Result<RegexMatcher, grep_regex::Error> {
@@ -87,7 +87,7 @@ fn matcher(args: &Args, multiline: bool, literal: bool) -> Result<RegexMatcher, 
         .dot_matches_new_line(multiline)
         .size_limit(MAX_COMPILED)
         .dfa_size_limit(MAX_COMPILED);
-    // So that `$` matches before `\r\n` as well. It also keeps a match on one line, which makes searching fast.
+    // Makes `$` match before `\r\n` as well. It also keeps a match within one line, which makes searching fast.
     builder.crlf(true);
     if multiline {
         builder.line_terminator(None);
@@ -100,20 +100,20 @@ pub(crate) fn containing(text: &str) -> Option<RegexMatcher> {
     RegexMatcherBuilder::new().case_insensitive(true).fixed_strings(true).build(text).ok()
 }
 
-/// The last line of an error says what is wrong, those above only draw it.
+/// Keeps the last line of an error, which says what is wrong; the lines above only draw it.
 fn invalid(error: &grep_regex::Error) -> Invalid {
     let text = error.to_string();
     let last = text.lines().last().unwrap_or_default();
     Invalid(last.strip_prefix("error: ").unwrap_or(last).to_owned())
 }
 
-/// The text as an expression that matches nothing else.
+/// An expression that matches exactly the text.
 pub(crate) fn escaped(text: &str) -> String {
     let signs = |c: char| r"\.+*?()|[]{}^$".contains(c);
     text.chars().flat_map(|c| signs(c).then_some('\\').into_iter().chain([c])).collect()
 }
 
-/// Searches one file after the other.
+/// Searches files one after the other.
 pub(crate) struct FileSearcher<'q> {
     query: &'q Query,
     matcher: RegexMatcher,
@@ -123,7 +123,7 @@ pub(crate) struct FileSearcher<'q> {
 
 impl FileSearcher<'_> {
     pub(crate) fn search(&mut self, path: &Path, watch: &Watch<'_>) -> io::Result<Hits> {
-        // Without `NONBLOCK` a pipe that took the place of the file meanwhile would be waited for.
+        // With `NONBLOCK`, opening does not wait for a pipe that has replaced the file meanwhile.
         let flags = OFlags::NONBLOCK.bits().cast_signed();
         let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
         let mut hits = Hits::new(self.query.output, self.keep);

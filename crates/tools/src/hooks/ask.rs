@@ -9,25 +9,25 @@ use reqwest::header::HeaderMap;
 use serde::Deserialize;
 use std::{path::Path, sync::Arc, time::Duration};
 
-/// Maximum bytes of an answer; a longer one is invalid.
+/// Maximum bytes of a response; a longer one is invalid.
 pub(super) const MAX_ANSWER: usize = 64 << 10;
 
-/// Maximum bytes of a reason that are shown.
+/// Maximum bytes of a reason to show.
 const MAX_REASON: usize = 2_000;
 
-/// The reason if a hook denies and gives none.
+/// The reason if a hook denies without giving one.
 const NO_REASON: &str = "it gives no reason";
 
-/// The answer of a hook.
+/// The response of a hook.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) deny: Option<String>,
-    /// Why a person must approve the call.
+    /// Why the call needs the user's approval.
     pub(crate) ask: Option<String>,
     pub(crate) context: Option<String>,
 }
 
-/// Why a hook gave no answer, written to follow its name.
+/// Why a hook did not respond; the text follows its name.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Silence {
     #[error("could not be asked: {0}")]
@@ -86,12 +86,12 @@ impl Silence {
     }
 }
 
-/// The reason that a hook gives, or that it gives none.
+/// The reason that a hook gives, or a note that it gives none.
 pub(super) fn given_or_none(reason: &str) -> String {
     if reason.is_empty() { NO_REASON.to_owned() } else { reason.to_owned() }
 }
 
-/// What a hook wrote to standard error.
+/// The text that a hook wrote to standard error.
 pub(super) fn complaint_of(finished: &Finished) -> String {
     clip::head(finished.stderr.text.trim(), MAX_REASON).to_owned()
 }
@@ -109,7 +109,7 @@ fn ended(finished: Finished, limit: Duration) -> Result<Answer, Silence> {
     }
 }
 
-/// No proxy and no redirect: the event goes to the address that the user named, and nowhere else.
+/// Sends an event by POST, without proxies and redirects: the event goes only to the address that the user named.
 async fn post(url: &url::Url, headers: &HeaderMap, message: String) -> Result<Answer, Silence> {
     let failed = |error: reqwest::Error| Silence::Http(cause(&error.without_url()));
     let client = haft_http::builder().no_proxy().build();
@@ -129,7 +129,7 @@ async fn post(url: &url::Url, headers: &HeaderMap, message: String) -> Result<An
     read(&String::from_utf8_lossy(&body))
 }
 
-/// The innermost cause: the outer ones only say that a request failed.
+/// The innermost cause; the outer ones only say that a request failed.
 fn cause(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(source) => cause(source),
@@ -137,8 +137,8 @@ fn cause(error: &dyn std::error::Error) -> String {
     }
 }
 
-/// The answer as a hook writes it. A misspelled field makes it invalid: otherwise a misspelled `deny` would allow the
-/// call.
+/// The response in the form that a hook writes. An unknown field makes it invalid: otherwise a misspelled `deny` would
+/// allow the call.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -151,7 +151,7 @@ struct Written {
 #[serde(rename_all = "lowercase")]
 enum Decision {
     Deny,
-    /// A person must approve the call.
+    /// The call needs the user's approval.
     Ask,
     /// Has no effect: a hook cannot allow anything.
     Allow,

@@ -1,10 +1,10 @@
-//! [`inputs`]: what a hook in the protocol of Claude Code is sent (code.claude.com/docs/en/hooks, 2026-11).
+//! [`inputs`]: what a hook in the protocol of Claude Code receives (code.claude.com/docs/en/hooks, 2026-11).
 use super::{HookEvent, PluginHook};
 use haft_core::{Moment, ToolCall, policy::normal};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// A tool of Haft as Claude Code knows it: the name, and its names of parameters.
+/// A tool of Haft in the terms of Claude Code: its name, and its parameters.
 struct ClaudeTool {
     own: &'static str,
     name: &'static str,
@@ -38,7 +38,7 @@ impl ClaudeTool {
         Self { own, name, parameters }
     }
 
-    /// `value` with Claude Code's names in its objects.
+    /// `value` with the keys of its objects renamed to those of Claude Code.
     fn named(&self, value: &Value) -> Value {
         match value {
             Value::Object(object) => {
@@ -54,9 +54,9 @@ impl ClaudeTool {
     }
 }
 
-/// The inputs of `hook` at `moment`, one object for each time that it is asked: `about` the session, and the fields of
-/// the moment. Empty if the hook is not told of the moment. For a tool that Claude Code does not have, the hook is
-/// asked about each file that the call writes, as about an edit.
+/// The inputs of `hook` at `moment`, one object for each time that it is asked. They consist of `about` the session and
+/// the fields of the moment. Empty if the hook does not handle the moment. For a tool that Claude Code does not have,
+/// the hook is asked about each file that the call writes, as if it were an edit.
 pub(super) fn inputs(hook: &PluginHook, about: &Value, workspace: &Path, moment: &Moment<'_>) -> Vec<Value> {
     if HookEvent::of(moment) != hook.event {
         return Vec::new();
@@ -91,21 +91,21 @@ pub(super) fn inputs(hook: &PluginHook, about: &Value, workspace: &Path, moment:
     calls.collect()
 }
 
-/// `call` in Claude Code's words, where the matcher of `hook` fits: the tool's name and the arguments.
+/// `call` in the terms of Claude Code, if the matcher of `hook` matches: the tool's name and the arguments.
 fn calls(hook: &PluginHook, call: &ToolCall, writes: &[PathBuf], workspace: &Path) -> Vec<(String, Value)> {
     let known = TOOLS.iter().find(|tool| tool.own == call.name);
     if let Some(tool) = known.filter(|tool| hook.fits(tool.own) || hook.fits(tool.name)) {
         let mut arguments = call.arguments.clone();
         if let Some(path) = arguments.get_mut("path") {
             *path = match writes {
-                // Where a link leads.
+                // The effect has the target of a link.
                 [written] => json!(written),
                 _ => absolute(path, workspace),
             };
         }
         return vec![(tool.name.to_owned(), tool.named(&arguments))];
     }
-    // Claude Code has both of these tools: a hook for one of them is not asked about the other.
+    // Claude Code has both of these tools, so a hook for one of them is not asked about the other.
     if matches!(call.name.as_str(), "edit" | "write") {
         return Vec::new();
     }
@@ -126,7 +126,7 @@ fn calls(hook: &PluginHook, call: &ToolCall, writes: &[PathBuf], workspace: &Pat
     }
 }
 
-/// A path, or each of several, from the root on and without `..`.
+/// A path, or a list of paths, as absolute paths without `..`.
 fn absolute(path: &Value, workspace: &Path) -> Value {
     match path {
         Value::String(path) => json!(normal(&workspace.join(path))),
@@ -135,7 +135,7 @@ fn absolute(path: &Value, workspace: &Path) -> Value {
     }
 }
 
-/// The texts in `value`, in their order.
+/// All texts in `value`, in order.
 fn texts(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(asked("write"), [write("/w/a"), write("/w/b")]);
         assert_eq!(asked("apply_patch"), [json!(["apply_patch", {"patch": "+ a key"}])]);
         assert_eq!(asked("Bash"), Vec::<Value>::new());
-        // Claude Code has no such tool any more, and guards do not name it.
+        // Claude Code has removed this tool, so guards do not name it.
         let edits = json!({"path": "l", "edits": [{"old_text": "x", "new_text": "+ a key"}]});
         let multi = |matcher| told(matcher, "multi_edit", edits.clone(), &writes[..1]);
         assert_eq!(multi("Edit|Write")[0]["tool_input"]["file_path"], "/w/a", "where the link leads");

@@ -1,4 +1,4 @@
-//! [`serve_pdf`]: the process that reads a PDF: from standard input, to lines of JSON on standard output.
+//! [`serve_pdf`]: the process that reads a PDF from standard input, and writes lines of JSON to standard output.
 use pdf_extract::{Document, Error, OutputError, PlainTextOutput, output_doc_page};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
@@ -8,22 +8,22 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-/// Precedes the number of the first page in the one argument of the process.
+/// The only argument of the process: this, followed by the number of the first page.
 pub(super) const ARGUMENT_PREFIX: &str = "--read-pdf-from-page=";
 
-/// Maximum bytes of memory of the process.
+/// Maximum memory of the process, in bytes.
 pub(super) const MEMORY_BYTES: u64 = 2 << 30;
 
-/// Seconds of processor time.
+/// Maximum processor time, in seconds.
 const PROCESSOR_SECONDS: u64 = 20;
 
-/// What the process says, a line each.
+/// A line of the output of the process.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Line {
-    /// It runs.
+    /// The process has begun.
     Begun,
-    /// How many pages there are.
+    /// The number of pages.
     Pages(u32),
     /// The text of a page, counted from 1.
     Text { page: u32, text: String },
@@ -33,20 +33,20 @@ pub(crate) enum Line {
     Malformed(String),
 }
 
-/// Reads a PDF from standard input, if the first argument of this process says so. Returns whether it did. Call it at the
-/// beginning of `main`, before anything is printed.
+/// Reads a PDF from standard input if the first argument of this process requests it; returns whether it did. Must be
+/// called at the beginning of `main`, before anything is printed.
 pub fn serve_pdf(argument: Option<OsString>) -> bool {
     let first = argument.as_ref().and_then(|argument| argument.to_str()?.strip_prefix(ARGUMENT_PREFIX));
     let Some(first) = first.and_then(|first| first.parse().ok()) else { return false };
     limit(Resource::As, MEMORY_BYTES);
     limit(Resource::Cpu, PROCESSOR_SECONDS);
     limit(Resource::Fsize, 0);
-    // A parent that has ended reads no more.
+    // If the parent process has ended, the output is not needed.
     let _pipe_is_closed = say(&Line::Begun).and_then(|()| serve(first));
     true
 }
 
-/// A system that refuses the limit still has the time limit of the program that started this one.
+/// Sets a limit. If the system refuses it, the timeout of the parent process still applies.
 fn limit(resource: Resource, most: u64) {
     let _refused = setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) });
 }
@@ -86,13 +86,13 @@ fn text_of(document: &Document, page: u32) -> Result<String, OutputError> {
     Ok(text.trim().to_owned())
 }
 
-/// The parser panics at some malformed files.
+/// Runs `work`, and catches panics: the parser panics on some malformed files.
 fn guarded<T>(work: impl FnOnce() -> Result<T, Line>) -> Result<T, Line> {
     let done = catch_unwind(AssertUnwindSafe(work));
     done.unwrap_or_else(|_| Err(Line::Malformed("the parser gave up".into())))
 }
 
-/// Prints a line of its own, whatever the parser printed before.
+/// Prints on a new line, whatever the parser printed before.
 fn say(line: &Line) -> io::Result<()> {
     let text = serde_json::to_string(line)?;
     let mut stdout = stdout().lock();

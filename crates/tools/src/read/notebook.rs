@@ -1,4 +1,4 @@
-//! [`as_text`]: turns notebooks (Jupyter, nbformat 4) into text: each cell, then its output.
+//! [`as_text`]: converts notebooks (Jupyter, nbformat 4) to text: each cell, then its output.
 use serde::Deserialize;
 use serde_json::Value;
 use std::fmt::Write;
@@ -16,7 +16,7 @@ struct Cell {
     outputs: Vec<Output>,
 }
 
-/// Printed text, an error, or one value in several media types.
+/// An output of a cell: printed text, an error, or one value in several media types.
 #[derive(Deserialize)]
 struct Output {
     text: Option<Text>,
@@ -42,7 +42,7 @@ impl Text {
     }
 }
 
-/// `None` if `content` is not a notebook.
+/// The notebook as text; `None` if `content` is not a notebook.
 pub(super) fn as_text(content: &[u8]) -> Option<String> {
     let notebook: Notebook = serde_json::from_slice(content).ok()?;
     let mut text = String::new();

@@ -1,21 +1,21 @@
-//! [`Passage`]: some lines of a text file, in bounded memory however long the file or a line is.
+//! [`Passage`]: some lines of a text file. Memory use is bounded, however long the file or a line is.
 use crate::ReadSettings;
 use std::io::{self, BufRead};
 
-/// Maximum bytes of a line in the numbered form: a data file on one line would fill a whole window.
+/// Maximum bytes of a line in the numbered form: a data file in a single line would fill a whole window.
 const MAX_LINE: usize = 2_000;
 
 /// Lines as a model reads them.
 #[derive(Debug, PartialEq)]
 pub(super) struct Passage {
     pub(super) text: String,
-    /// How many lines are shown, in whole or in part.
+    /// Number of lines that are shown, in whole or in part.
     pub(super) lines: u64,
-    /// Why the passage ends where it ends.
+    /// Why the passage ends.
     pub(super) end: End,
-    /// Whether something was not valid UTF-8.
+    /// Whether any bytes were not valid UTF-8.
     pub(super) lossy: bool,
-    /// Whether a line is shown as far as its beginning.
+    /// Whether only the beginning of a line is shown.
     pub(super) has_cut_lines: bool,
     /// Size of the text, in the unit of the settings.
     size: usize,
@@ -23,11 +23,11 @@ pub(super) struct Passage {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum End {
-    /// The file ends.
+    /// At the end of the file.
     OfFile,
-    /// The requested number of lines is reached. Holds the next line.
+    /// At the requested number of lines. Holds the number of the next line.
     AsAsked { next: u64 },
-    /// No more fits. Holds the next line; if it began, its rest is not shown.
+    /// At the maximum size. Holds the number of the next line; if a part of a line is shown, its rest is not.
     Full { next: u64 },
 }
 
@@ -45,7 +45,7 @@ impl From<io::Error> for NoPassage {
     }
 }
 
-/// Returns up to `limit` lines from line `from` (counted from 1); with a limit of 0 as many as fit.
+/// Returns up to `limit` lines from line `from` (counted from 1); with a limit of 0, as many as fit.
 pub(super) fn passage(
     file: impl BufRead,
     from: u64,
@@ -92,10 +92,10 @@ pub(super) fn passage(
 }
 
 impl Passage {
-    /// Whether the line fitted.
+    /// Adds a line; returns whether it fitted.
     fn push(&mut self, line: &Line, number: u64, settings: &ReadSettings) -> bool {
         let text = String::from_utf8_lossy(&line.kept);
-        // A line that is cut inside a character is no sign of another encoding.
+        // A line that was cut inside a character does not indicate another encoding.
         self.lossy |= std::str::from_utf8(&line.kept)
             .is_err_and(|error| line.is_whole() || error.error_len().is_some());
         let shown = if settings.numbered { numbered(number, &text, line) } else { text.into_owned() };
@@ -107,8 +107,8 @@ impl Passage {
             self.lines += 1;
             return true;
         }
-        // A line that does not fit is shown as far as it does if it is the only one, or if no note would say how to see
-        // it.
+        // Of a line that does not fit, the beginning is shown if it is the only line, or if no note would say how to
+        // see it.
         if self.text.is_empty() || !settings.numbered {
             self.text += settings.head(&shown, room);
             self.lines += u64::from(self.lines == 0);
@@ -117,7 +117,7 @@ impl Passage {
     }
 }
 
-/// A number six wide, then a tab. Line ends and a byte order mark are not shown.
+/// A line with its number, six characters wide, and a tab. Line ends and a byte order mark are not shown.
 fn numbered(number: u64, text: &str, line: &Line) -> String {
     let text = if number == 1 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
     let text = text.trim_end_matches('\n');
@@ -134,10 +134,10 @@ struct Lines<R> {
     file: R,
 }
 
-/// A line with its end, as far as it was wanted.
+/// A line with its line end, up to the requested length.
 struct Line {
     kept: Vec<u8>,
-    /// How long it is.
+    /// Its length in the file.
     bytes: u64,
 }
 
@@ -152,7 +152,7 @@ impl<R: BufRead> Lines<R> {
         Ok(!self.file.fill_buf()?.is_empty())
     }
 
-    /// Reads the next line, and keeps `keep` bytes of it.
+    /// Reads the next line; keeps up to `keep` bytes of it.
     fn next(&mut self, keep: usize) -> io::Result<Option<Line>> {
         let mut line = Line { kept: Vec::new(), bytes: 0 };
         loop {
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     fn read(text: &[u8], from: u64, limit: Option<u64>, settings: &ReadSettings) -> (String, End) {
-        // A small buffer, so that lines are longer than it.
+        // A small buffer, so that lines exceed it.
         let file = io::BufReader::with_capacity(3, text);
         let passage = passage(file, from, limit, settings).unwrap();
         (passage.text, passage.end)

@@ -15,7 +15,7 @@ pub(super) fn is_pdf(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pdf"))
 }
 
-/// Returns the requested pages. Blocks for as long as the process that reads it runs.
+/// Returns the requested pages. Blocks while the reading process runs.
 pub(super) fn read_pdf(place: &Place, part: Part, settings: &ReadSettings) -> Result<ToolOutput, ToolError> {
     let content = place.content("read", MAX_PDF_BYTES)?;
     let first = u32::try_from(part.from()).unwrap_or(u32::MAX);
@@ -70,7 +70,7 @@ fn output(
         .show(format!("Read {shown} page{s} of `{}`", place.name.display()))
 }
 
-/// How many pages there are, which have no text, and how to go on.
+/// Notes on the number of pages, pages without text, and how to continue.
 fn notes(read: &PdfText, next: u32, empty: &[u32]) -> String {
     let s = if read.pages == 1 { "" } else { "s" };
     let mut notes = format!("[a PDF of {} page{s}", read.pages);

@@ -25,10 +25,10 @@ pub(super) fn read_text(place: &Place, part: Part, settings: &ReadSettings) -> R
     Ok(output(place, part, passage, size, settings))
 }
 
-/// Maximum bytes of a notebook: a larger one is read as the JSON that it is.
+/// Maximum bytes of a notebook: a larger one is read as plain JSON.
 const MAX_NOTEBOOK: u64 = 16 * 1024 * 1024;
 
-/// Returns the requested lines of a notebook's cells; if it is not a notebook, of the file itself.
+/// Returns the requested lines of a notebook's cells, or of the file itself if it is not a notebook.
 pub(super) fn read_notebook(
     place: &Place,
     part: Part,
@@ -68,7 +68,7 @@ enum Binary {
     Other,
 }
 
-/// How many bytes are checked to decide whether a file is text.
+/// Number of bytes that are checked to decide whether a file is text.
 const CHECKED_BYTES: usize = 8 * 1024;
 
 impl Binary {
@@ -97,7 +97,7 @@ fn no_passage(place: &Place, none: NoPassage) -> ToolError {
     }
 }
 
-/// The content, and the marker if it was cut.
+/// The content, with the marker if it was cut.
 fn raw(passage: Passage, settings: &ReadSettings) -> ToolOutput {
     let cut = matches!(passage.end, End::Full { .. });
     let marker = settings.marker.as_deref().unwrap_or("\n[content truncated]");

@@ -1,4 +1,4 @@
-//! [`definitions`]: finds definitions by their name, in every source file below a folder.
+//! [`definitions`]: finds definitions by name in all source files below a folder.
 use crate::{
     code::{self, Code},
     first::First,
@@ -39,7 +39,7 @@ pub(crate) fn definitions(
                 Ok(content) => content,
                 Err(error) => return watch.could_not_open(&error),
             };
-            // Most files do not even hold the word, and need no parsing.
+            // Most files do not contain the word, and need no parsing.
             if matcher.as_ref().is_none_or(|matcher| matcher.is_match(&content).unwrap_or(true)) {
                 let Some(mut code) = code::code(language, content, watch) else {
                     return watch.could_not_open(&io::ErrorKind::TimedOut.into());
@@ -64,11 +64,11 @@ fn content(path: &Path) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Definitions as lines, by the file in which they stand.
+/// Definitions as lines, by file.
 struct Named {
     exactly: First<Vec<String>>,
     containing: First<Vec<String>>,
-    /// All of the two kinds.
+    /// The number of definitions of each kind.
     numbers: (u64, u64),
 }
 

@@ -1,4 +1,4 @@
-//! [`output`]: the result of a test run for models and people.
+//! [`output`]: the result of a test run for the model and the user.
 use super::{
     report::Report,
     runner::{Command, Framework},
@@ -8,10 +8,10 @@ use haft_process::{Exit, Finished};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Maximum failures that are shown in full: the first ones are the ones to work on.
+/// Maximum number of failures that are shown in full: the first ones are the ones to work on.
 const MAX_FAILURES: usize = 20;
 
-/// How much is shown of one message, of all of them, and of output that could not be parsed.
+/// Limits for one message, for all messages, and for output that could not be parsed.
 const MESSAGE_CLIP: Clip = Clip { lines: 25, bytes: 2_000, keep: Keep::Both };
 const ALL_CLIP: Clip = Clip { lines: 600, bytes: 24_000, keep: Keep::Head };
 const RAW_CLIP: Clip = Clip { lines: 200, bytes: 12_000, keep: Keep::Tail };
@@ -41,10 +41,10 @@ pub(super) fn output(command: &Command, report: Option<Report>, finished: &Finis
     ToolOutput::text(text).show(summary).details(json!(details))
 }
 
-/// The result if the output is not what the runner prints.
+/// The result if the output does not have the runner's format.
 fn unread(command: &Command, finished: &Finished) -> ToolOutput {
     let (line, end) = (command.line(), end(finished.exit));
-    // If the runner is unknown, only the exit code is left.
+    // If the runner is unknown, only the exit code is known.
     let is_known = command.framework != Framework::Npm;
     let before = if is_known { "cannot tell what the tests came to; " } else { "" };
     let text = format!("{before}`{line}` {end}:\n{}", raw(finished));
@@ -55,7 +55,7 @@ fn unread(command: &Command, finished: &Finished) -> ToolOutput {
     ToolOutput::text(text).show(shown).details(json!(details))
 }
 
-/// The fields of a run that did not end.
+/// The fields for a run that did not end.
 pub(super) fn unknown(command: &Command) -> Value {
     let run = TestRun { command: command.line(), ..TestRun::default() };
     json!(Details { framework: command.framework, run, skipped: None })
@@ -69,7 +69,7 @@ fn failures(report: &Report) -> String {
     ALL_CLIP.apply(&text, "run fewer tests with `filter`")
 }
 
-/// Notes on where the parsed output and how the run ended do not agree.
+/// Notes on contradictions between the parsed output and how the run ended.
 fn doubts(report: &Report, finished: &Finished) -> String {
     let mut text = String::new();
     if finished.exit != Exit::Code(0) && !report.has_failed() {

@@ -1,4 +1,5 @@
-//! [`parse`]: reads the output of `cargo test`: libtest's lines on standard output, the compiler's on standard error.
+//! [`parse`]: parses the output of `cargo test`: that of libtest on standard output, and that of the compiler on
+//! standard error.
 use super::report::Report;
 use haft_core::TestFailure;
 
@@ -12,7 +13,7 @@ pub(super) fn parse(stdout: &str, stderr: &str) -> Option<Report> {
         }
     }
     report.failures = sections(stdout);
-    // A test may print what looks like an error of the compiler.
+    // A test may also print text that looks like an error of the compiler.
     if suites == 0 || stderr.contains("error: could not compile") {
         report.failures.extend(compile_errors(stderr));
     }
@@ -52,7 +53,7 @@ fn sections(stdout: &str) -> Vec<TestFailure> {
     failures.into_iter().map(explained).collect()
 }
 
-/// The place, and the message without its surroundings.
+/// The location, and the message without the text around it.
 fn explained(failure: TestFailure) -> TestFailure {
     let text = failure.message.trim().to_owned();
     let mut lines: Vec<&str> = text.lines().collect();
@@ -74,7 +75,7 @@ fn explained(failure: TestFailure) -> TestFailure {
     TestFailure { message: message.trim().to_owned(), ..failure }.at(place)
 }
 
-/// `error[E0425]: …` and, below it, ` --> FILE:LINE:COLUMN`. Leaves out what cargo says about whole crates.
+/// `error[E0425]: …` and, below it, ` --> FILE:LINE:COLUMN`. Leaves out messages of cargo about whole crates.
 fn compile_errors(stderr: &str) -> Vec<TestFailure> {
     let mut failures: Vec<TestFailure> = Vec::new();
     for block in stderr.split("\n\n") {
@@ -85,7 +86,7 @@ fn compile_errors(stderr: &str) -> Vec<TestFailure> {
         let failure =
             TestFailure { name: "build".into(), message: lines.join("\n"), ..TestFailure::default() };
         let failure = failure.at(place);
-        // Library and tests are compiled one after the other.
+        // The library and the tests are compiled separately, and may report the same error.
         if !failures.contains(&failure) {
             failures.push(failure);
         }

@@ -1,4 +1,4 @@
-//! [`command`]: finds out which test runner a project uses, by its files.
+//! [`command`]: detects the test runner of a project by its files.
 use super::runner::{Command, Framework};
 use crate::files::text_of;
 use haft_core::{ToolError, ToolErrorKind};
@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The command for the tests at `start`, a file or folder, in a project at most as large as `root`.
+/// The command for the tests at `start`, a file or folder. The project is searched for up to `root`.
 pub(super) fn command(
     root: &Path,
     start: &Path,
@@ -22,7 +22,8 @@ pub(super) fn command(
     let first = if metadata.is_dir() { start } else { start.parent().unwrap_or(root) };
     let mut folders = first.ancestors().take_while(|folder| folder.starts_with(root) || *folder == first);
     let found = match framework {
-        // The project file of the wanted framework may lie above; otherwise it starts where the tests are.
+        // The project file of the requested framework may be in a folder above; otherwise, the framework starts where
+        // the tests are.
         Some(wanted) => {
             let home = folders.find(|folder| frameworks_in(folder).contains(&wanted));
             (home.unwrap_or(first).to_owned(), wanted)
@@ -31,7 +32,7 @@ pub(super) fn command(
             let found = folders.map(|folder| (folder, frameworks_in(folder)));
             match found.into_iter().find(|(_, found)| !found.is_empty()) {
                 Some((folder, found)) => (folder.to_owned(), one_of(&found, start)?),
-                // Tests without a project file: modules are imported from the top.
+                // Tests without a project file: modules are imported relative to `root`.
                 None if has_python_tests(first) => (root.to_owned(), Framework::Pytest),
                 None => return Err(none(first)),
             }
@@ -43,7 +44,7 @@ pub(super) fn command(
     Ok(build(found.0, found.1, start, first, filter))
 }
 
-/// Refuses to run a part of the tests: how to select it in the script is unknown.
+/// Refuses to run a part of the tests, because it is unknown how to select it in the project's script.
 fn whole_only(home: &Path) -> ToolError {
     let file = home.join("package.json");
     let message = format!(
@@ -58,7 +59,7 @@ fn build(home: PathBuf, framework: Framework, start: &Path, first: &Path, filter
     let path = below.map(|path| path.display().to_string());
     let arguments = |path: Option<&str>| framework.arguments(path, filter);
     match framework {
-        // Cargo works with packages, go with folders: both run where the tests are.
+        // Cargo works by package, and Go by folder: both run where the tests are.
         Framework::Cargo => {
             let mut arguments = arguments(None);
             if let Some(name) = test_target(start) {
@@ -85,7 +86,7 @@ fn build(home: PathBuf, framework: Framework, start: &Path, first: &Path, filter
     }
 }
 
-/// `tests/NAME.rs` of a package is a target of its own.
+/// The name of a test target: `tests/NAME.rs` of a package is a target of its own.
 fn test_target(start: &Path) -> Option<String> {
     let folder = start.parent()?;
     let is_target = start.extension()? == "rs"
@@ -94,7 +95,8 @@ fn test_target(start: &Path) -> Option<String> {
     is_target.then(|| start.file_stem().map(|name| name.to_string_lossy().into_owned()))?
 }
 
-/// Uses the project's own script if it runs this runner, so that its options count; otherwise the runner itself.
+/// Uses the project's own script if it runs this test runner, so that the script's options apply; otherwise the runner
+/// itself.
 fn npm(home: PathBuf, framework: Framework, arguments: Vec<String>) -> Command {
     let name = framework.words();
     if has_script(&home, framework) {
@@ -114,7 +116,7 @@ fn has_script(home: &Path, framework: Framework) -> bool {
     script(home).is_some_and(|script| script.contains(framework.words()))
 }
 
-/// `test` of `package.json`.
+/// The script `test` of `package.json`.
 fn script(home: &Path) -> Option<String> {
     Some(package(home)?["scripts"]["test"].as_str()?.to_owned())
 }
@@ -123,7 +125,7 @@ fn package(home: &Path) -> Option<Value> {
     serde_json::from_str(&text_of(&home.join("package.json"))?).ok()
 }
 
-/// The Python of the project's own environment, if it has one.
+/// The Python of the project's virtual environment, if it has one.
 fn python(home: &Path) -> String {
     let own = [".venv/bin/python", "venv/bin/python"].map(|path| home.join(path));
     let own = own.iter().find(|path| path.is_file()).map(|path| path.display().to_string());
@@ -160,7 +162,7 @@ fn of_package(package: &Value) -> Option<Framework> {
     named.or_else(|| all.into_iter().find(depends)).or_else(other)
 }
 
-/// Maximum names of a folder that are searched.
+/// Maximum number of names in a folder that are searched.
 const MAX_SEARCHED: usize = 2_000;
 
 fn has_python_tests(folder: &Path) -> bool {
@@ -171,7 +173,7 @@ fn has_python_tests(folder: &Path) -> bool {
     names.any(|name| name.ends_with(".py") && (name.starts_with("test_") || name.ends_with("_test.py")))
 }
 
-/// If there are several, the file itself may say which.
+/// If there are several, the test file itself may decide.
 fn one_of(found: &[Framework], start: &Path) -> Result<Framework, ToolError> {
     let extension = start.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let fits = |framework: &&Framework| match framework {

@@ -1,5 +1,5 @@
-//! [`parse`]: reads the output of `go test -json`: one event per line. Packages that do not build are reported there
-//! too, or on standard error.
+//! [`parse`]: parses the output of `go test -json`: one event per line. Packages that do not build are reported there
+//! as well, or on standard error.
 use super::report::Report;
 use haft_core::TestFailure;
 use serde::Deserialize;
@@ -51,7 +51,7 @@ pub(super) fn parse(stdout: &str, stderr: &str) -> Option<Report> {
     (any || !report.failures.is_empty()).then_some(report)
 }
 
-/// Removes a test that failed only because of one inside it.
+/// Removes tests that failed only because a subtest failed.
 fn without_parents(report: &mut Report) {
     let names: Vec<(String, String)> =
         report.failures.iter().map(|failure| (failure.message.clone(), failure.name.clone())).collect();
@@ -63,7 +63,7 @@ fn without_parents(report: &mut Report) {
     report.failed = report.failures.len() as u64;
 }
 
-/// The message of the test itself, and its place: `    FILE_test.go:12: message`, or the panic.
+/// The message of the test itself, and its location: ` FILE_test.go:12: message`, or the panic.
 fn explained(failure: TestFailure, output: &str) -> TestFailure {
     let marks = ["=== RUN", "=== PAUSE", "=== CONT", "=== NAME", "--- FAIL", "--- PASS", "--- SKIP"];
     let said: Vec<&str> =
@@ -71,7 +71,7 @@ fn explained(failure: TestFailure, output: &str) -> TestFailure {
     let panics = said.iter().any(|line| line.starts_with("panic: "));
     let place = match panics {
         true => said.iter().rev().find_map(|line| source(line.trim())),
-        // Earlier log lines may come first; the last one is most often why it failed.
+        // Other log lines may come first; usually the last one says why it failed.
         false => said.iter().rev().find_map(|line| line.strip_prefix("    ").and_then(source)),
     };
     let message =

@@ -1,9 +1,9 @@
-//! [`jest`] and [`mocha`]: read the JSON of vitest, jest and mocha.
+//! [`jest`] and [`mocha`]: parse the JSON output of vitest, jest and mocha.
 use super::report::Report;
 use haft_core::TestFailure;
 use serde_json::Value;
 
-/// Reads jest's output, and vitest's, which is the same.
+/// Parses the output of jest, and that of vitest, which has the same format.
 pub(super) fn jest(stdout: &str) -> Option<Report> {
     let all = object(stdout, "numTotalTests")?;
     let number = |name: &str| all[name].as_u64().unwrap_or_default();
@@ -47,7 +47,7 @@ pub(super) fn mocha(stdout: &str) -> Option<Report> {
     Some(Report { passed, failed, skipped, failures: failures.collect() })
 }
 
-/// The object with this key, whatever a script printed around it.
+/// The object with this key, whatever text a script printed around it.
 fn object(stdout: &str, key: &str) -> Option<Value> {
     let starts = stdout.match_indices('{').filter(|(at, _)| *at == 0 || stdout[..*at].ends_with('\n'));
     starts.map(|(at, _)| &stdout[at..]).find_map(|text| {
@@ -56,7 +56,7 @@ fn object(stdout: &str, key: &str) -> Option<Value> {
     })
 }
 
-/// The message up to the stack, and the place in the stack that lies in the test's own file.
+/// The message before the stack, and the location in the stack that is in the test's own file.
 fn failure(name: &str, path: &str, text: &str) -> TestFailure {
     let is_frame = |line: &&str| line.trim_start().starts_with("at ");
     let base = path.rsplit('/').next().unwrap_or(path);

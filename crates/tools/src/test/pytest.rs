@@ -1,4 +1,4 @@
-//! [`parse`]: reads the output of `pytest --tb=short -rfEs`: sections of failures, a short summary, a last line with
+//! [`parse`]: parses the output of `pytest --tb=short -rfEs`: sections of failures, a short summary, a last line with
 //! counts.
 use super::report::Report;
 use haft_core::TestFailure;
@@ -6,7 +6,7 @@ use haft_core::TestFailure;
 pub(super) fn parse(stdout: &str) -> Option<Report> {
     let mut report = stdout.lines().rev().find_map(counts)?;
     let mut sections = sections(stdout);
-    // What tests print and log may look the same, but precedes the summary.
+    // The output of tests may look the same, but comes before the summary.
     let summary = stdout.rsplit_once("short test summary info").map_or("", |(_, summary)| summary);
     for line in summary.lines() {
         let Some((kind, rest)) = line.split_once(' ').filter(|(kind, _)| matches!(*kind, "FAILED" | "ERROR"))
@@ -26,8 +26,8 @@ fn plain(id: &str, short: &str) -> TestFailure {
     TestFailure { name: id.to_owned(), file, line: None, message: short.to_owned() }
 }
 
-/// `== 4 failed, 2 passed, 1 skipped, 1 error in 0.03s ==`, with or without its frame. Errors count as failed: of a
-/// test that could not be set up, or of a file that could not be loaded.
+/// `== 4 failed, 2 passed, 1 skipped, 1 error in 0.03s ==`, with or without its frame. Errors count as failures: a test
+/// that could not be set up, or a file that could not be loaded.
 fn counts(line: &str) -> Option<Report> {
     let inner = line.trim_matches(|c| c == '=' || c == ' ');
     let (counts, time) = inner.rsplit_once(" in ")?;

@@ -8,12 +8,12 @@ pub(super) struct Report {
     pub(super) passed: u64,
     pub(super) failed: u64,
     pub(super) skipped: u64,
-    /// Tests that failed, and what could not even be built or loaded.
+    /// Tests that failed, and files or packages that could not be built or loaded.
     pub(super) failures: Vec<TestFailure>,
 }
 
 impl Report {
-    /// With file names relative to `folder`.
+    /// Makes file names relative to `folder`.
     pub(super) fn seen_from(mut self, folder: &Path) -> Self {
         for failure in &mut self.failures {
             let file = failure.file.take();

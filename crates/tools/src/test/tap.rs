@@ -1,5 +1,5 @@
-//! [`parse`]: reads the output of Node's own runner: TAP version 13, with failures as an indented block below their
-//! line.
+//! [`parse`]: parses the output of Node's own test runner: TAP version 13, with each failure as an indented block below
+//! its line.
 use super::report::Report;
 use haft_core::TestFailure;
 
@@ -28,7 +28,7 @@ fn block<'a>(lines: &[&'a str], indent: usize) -> Vec<&'a str> {
     inner.skip_while(|line| *line == "---").take_while(|line| *line != "...").collect()
 }
 
-/// `None` for a group that failed because of a test inside it.
+/// The failure of a test; `None` for a group that failed only because a test inside it failed.
 fn explained(name: &str, block: Vec<&str>) -> Option<TestFailure> {
     if field(&block, "failureType").is_some_and(|kind| kind == "subtestsFailed") {
         return None;
@@ -36,7 +36,7 @@ fn explained(name: &str, block: Vec<&str>) -> Option<TestFailure> {
     let location = field(&block, "location").unwrap_or_default();
     let mut parts = location.rsplitn(3, ':');
     let (_column, line, file) = (parts.next(), parts.next(), parts.next());
-    // The place given is where the test begins; where it failed is in the stack.
+    // The given location is where the test begins; the stack contains where it failed.
     let stack = field(&block, "stack").unwrap_or_default();
     let deeper = file.and_then(|file| {
         let rest = &stack[stack.find(&format!("{file}:"))? + file.len() + 1..];

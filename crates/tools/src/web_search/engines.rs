@@ -1,4 +1,4 @@
-//! [`Engine`]: how a search engine is asked, and where the results stand in its answer.
+//! [`Engine`]: how to send a request to a search engine, and where the results are in its response.
 use super::Hit;
 use serde_json::{Value, json};
 use url::Url;
@@ -6,15 +6,15 @@ use url::Url;
 /// Maximum characters of an extract.
 const MAX_CHARACTERS: usize = 600;
 
-/// A search engine. A new one is a row of [`ENGINES`].
+/// A search engine, as a row of [`ENGINES`].
 pub(super) struct Engine {
     pub(super) name: &'static str,
-    /// Address of the engine; `None` if each user has a server of their own.
+    /// Address of the engine; `None` if users run their own servers.
     pub(super) base: Option<&'static str>,
     pub(super) path: &'static str,
     pub(super) key: Option<Key>,
     request: Request,
-    /// Where the list of results stands, as a JSON Pointer.
+    /// The JSON Pointer to the list of results.
     list: &'static str,
     /// The field with the extract of a page.
     text: &'static str,
@@ -24,13 +24,14 @@ pub(super) struct Engine {
 pub(super) struct Key {
     pub(super) variable: &'static str,
     pub(super) header: &'static str,
-    /// What stands before the key.
+    /// The text before the key.
     pub(super) prefix: &'static str,
 }
 
 /// How the query is sent.
 enum Request {
-    /// In the address: the parameter for the number of results, if there is one, and what else is said.
+    /// A GET request with the query in the address: the parameter for the number of results, if there is one, and
+    /// further parameters.
     Get { count: Option<&'static str>, also: &'static [(&'static str, &'static str)] },
     /// A POST request with a JSON body.
     Post(fn(&str, usize) -> Value),
@@ -90,7 +91,7 @@ pub(super) static ENGINES: &[Engine] = &[
 ];
 
 impl Engine {
-    /// `url` with the query in it, if that is where the engine takes it.
+    /// `url`, with the query added if the engine reads it from the address.
     pub(super) fn addressed(&self, mut url: Url, query: &str, results: usize) -> Url {
         if let Request::Get { count, also } = &self.request {
             let mut pairs = url.query_pairs_mut();
@@ -103,7 +104,7 @@ impl Engine {
         url
     }
 
-    /// What is sent besides the address; `None` if the query is in the address.
+    /// The body of the request; `None` if the query is in the address.
     pub(super) fn body(&self, query: &str, results: usize) -> Option<Value> {
         match self.request {
             Request::Get { .. } => None,
@@ -111,9 +112,9 @@ impl Engine {
         }
     }
 
-    /// The results in `answer`, without entries that have no address: Kagi lists related searches, too.
+    /// The results in `answer`. Entries without an address are left out: Kagi lists related searches, too.
     pub(super) fn hits(&self, answer: &Value) -> Option<Vec<Hit>> {
-        // Without any result, Brave leaves the list out.
+        // If there are no results, Brave leaves the list out.
         let list = match answer.pointer(self.list) {
             None if self.name == "brave" && answer.is_object() => return Some(Vec::new()),
             list => list?.as_array()?,
@@ -127,7 +128,7 @@ impl Engine {
     }
 }
 
-/// Text as Markdown without HTML, on one line, cut to its beginning.
+/// The beginning of a Markdown text, in one line and without HTML.
 fn one_line(text: &str) -> String {
     let plain = htmd::convert(text).unwrap_or_else(|_| text.to_owned());
     let words = plain.split_whitespace().collect::<Vec<_>>().join(" ");

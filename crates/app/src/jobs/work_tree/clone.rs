@@ -1,5 +1,6 @@
-//! [`make`]: clones a repository for a job: its commits are in its workspace, so that a view holds them, and other jobs
-//! and the user never write the same files of git. Existing objects are linked, not copied.
+//! [`make`]: clones a repository for a job. The clone's Git data is inside the job's workspace, so that views contain
+//! it, and so that other jobs and the user never write the same files of Git. Existing objects are hard-linked, not
+//! copied.
 use crate::{
     Failure,
     git::{git, local, said},
@@ -13,38 +14,38 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// A clone of the repository of `origin` in `tree`, on the new branch `branch` of both.
+/// Clones the repository of `origin` to `tree`, on the branch `branch`, which is made in both.
 pub(super) fn make(origin: &Path, tree: &Path, branch: &str) -> Result<(), Failure> {
     own_folder(tree)?;
     tried(git(origin).args(["branch", "--quiet", "--no-track", branch, "HEAD"]))?;
     of_branch(origin, tree, branch)
 }
 
-/// Clones on a branch that exists.
+/// Clones the repository on an existing branch.
 pub(super) fn of_branch(origin: &Path, tree: &Path, branch: &str) -> Result<(), Failure> {
     let own = tree.join(".git");
     own_folder(tree)?;
-    // All refs as they are: to the job it is the same repository.
-    // Without `--local`, which Git takes for granted here and then copies what it cannot link. If the objects are
-    // elsewhere, the job gets its own: it may not read there.
+    // Clones all refs unchanged, so that the job sees the same repository. `--local` is left out: it is Git's default,
+    // which copies objects if it cannot link them. If the objects are elsewhere, the job gets its own copy, since it
+    // may not read there.
     let all = ["clone", "--quiet", "--dissociate", "--mirror", "--template=", "--"];
     tried(local(origin).args(all).args([origin_of(origin)?.as_path(), &own]))?;
     take_settings(origin, &own)?;
     tried(git(tree).args(["checkout", "--quiet", branch, "--"]))
 }
 
-/// Whether `tree` has a repository of its own, as this makes it.
+/// Whether `tree` has a repository of its own, as [`make`] makes it.
 pub(super) fn is_one(tree: &Path) -> bool {
     let is_ours = tree.parent().and_then(Path::file_name) == Some(OsStr::new("worktrees"));
     is_ours && tree.join(".git").symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
-/// If the person has checked the branch out, they fetch it themselves.
+/// If the user has checked the branch out, the user has to fetch it.
 pub(super) fn bring_back(origin: &Path, tree: &Path, branch: &str) {
     fetch(origin, tree, &format!("+refs/heads/{branch}:refs/heads/{branch}"));
 }
 
-/// Brings the branch forward to the tree, if the branch has no commit that the tree lacks.
+/// Moves the branch forward to the tree's commit, unless the branch has a commit that the tree lacks.
 pub(super) fn bring_forward(origin: &Path, tree: &Path, branch: &str) {
     fetch(origin, tree, &format!("refs/heads/{branch}:refs/heads/{branch}"));
 }
@@ -57,10 +58,10 @@ fn fetch(origin: &Path, tree: &Path, branch: &str) {
     }
 }
 
-/// Unless something in it is not committed, or not in the repository of `origin`.
+/// Removes the tree, unless it has uncommitted changes, or commits that the repository of `origin` lacks.
 pub(super) fn remove(origin: &Path, tree: &Path) {
     let is_clean = said(tree, ["status", "--porcelain", "--ignore-submodules=all"]).as_deref() == Some("");
-    // Git has no eye on files below a submodule that was not cloned.
+    // Git does not report files in the folder of a submodule that was not cloned.
     let is_filled =
         |name: &String| fs::read_dir(tree.join(name)).is_ok_and(|mut files| files.next().is_some());
     if is_clean && !submodules(tree).iter().any(is_filled) && has_all(origin, tree).unwrap_or(false) {
@@ -80,14 +81,14 @@ pub(super) fn discard(tree: &Path) {
     let _it_stays_where_it_is = fs::remove_dir_all(tree);
 }
 
-/// Whether the repository of `origin` has whatever refs of `tree` name.
+/// Whether the repository of `origin` has all commits that refs of `tree` name.
 fn has_all(origin: &Path, tree: &Path) -> io::Result<bool> {
     let Some(named) = said(tree, ["for-each-ref", "--format=%(objectname)"]) else { return Ok(false) };
     let mut known = git(origin);
     let known = known.args(["cat-file", "--batch-check"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut known = known.stderr(Stdio::null()).spawn()?;
     let asked = known.stdin.take().map(|mut names| {
-        // It answers while it is asked, and neither is to wait for the other.
+        // Git writes answers while it reads names. Writing from another thread avoids that both wait for each other.
         std::thread::spawn(move || names.write_all(named.as_bytes()))
     });
     let answers = known.wait_with_output()?;
@@ -96,7 +97,8 @@ fn has_all(origin: &Path, tree: &Path) -> io::Result<bool> {
     Ok(is_asked && !answers.lines().any(|answer| answer.ends_with(" missing")))
 }
 
-/// Copies the repository's settings, such as remotes and the user's name, its rules about files, and its hooks.
+/// Copies the repository's settings, such as remotes and the user's name, its ignore and attribute rules, and its
+/// hooks.
 fn take_settings(origin: &Path, own: &Path) -> Result<(), Failure> {
     let common = origin_of(origin)?;
     fs::copy(common.join("config"), own.join("config"))?;
@@ -123,7 +125,7 @@ fn take_settings(origin: &Path, own: &Path) -> Result<(), Failure> {
     let remotes =
         said(origin, ["config", "--local", "--get-regexp", r"^remote\..*\.(push)?url$"]).unwrap_or_default();
     for (key, url) in remotes.lines().filter_map(|line| line.split_once(' ')) {
-        // Relative to the repository, as git reads it.
+        // Git reads such a URL relative to the repository.
         if url.starts_with("./") || url.starts_with("../") {
             let top = said(origin, ["rev-parse", "--show-toplevel"]).unwrap_or_default();
             config(&[key, &Path::new(&top).join(url).to_string_lossy()]);
@@ -132,7 +134,7 @@ fn take_settings(origin: &Path, own: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where git keeps what it knows of all work trees of a repository.
+/// The folder with the Git data that all work trees of a repository share.
 fn origin_of(origin: &Path) -> Result<PathBuf, Failure> {
     let common = said(origin, ["rev-parse", "--git-common-dir"]).unwrap_or_default();
     Ok(origin.join(common).canonicalize()?)

@@ -2,17 +2,18 @@
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-/// What the type of a tool's arguments says.
+/// The schema of a tool's arguments, derived from their type.
 pub(crate) struct Described {
     /// The doc comment of the type.
     pub(crate) description: String,
-    /// The parameters that a model is shown.
+    /// The parameters that models are shown.
     pub(crate) told: Value,
-    /// Parameters that the model may give. Others are refused: a misspelled one would be lost without a word.
+    /// Parameters that models may give. Others are refused: a misspelled one would be ignored silently.
     pub(crate) accepted: Value,
 }
 
-/// Description and parameters of `A`: no references, no `$schema`, and `Option<T>` as the schema of `T`.
+/// Derives the description and the parameters of `A`: without references, without `$schema`, and with `Option<T>` as
+/// the schema of `T`.
 pub(crate) fn describe<A: JsonSchema>() -> Described {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
@@ -36,10 +37,10 @@ pub(crate) fn describe<A: JsonSchema>() -> Described {
 
 /// A property with this mark is accepted, but not shown to models.
 const HIDDEN_KEY: &str = "x-hidden";
-/// The schema that is accepted in place of the one around it.
+/// The schema that is accepted in place of the one that contains this key.
 const ACCEPTS_KEY: &str = "x-accepts";
 
-/// Leaves out what models are not shown, and what goes without saying: a number of lines is not negative.
+/// Removes what models are not shown, and limits that are obvious: a number of lines is never negative.
 fn conceal(schema: &mut Value) {
     each_property(schema, |properties| {
         properties.retain(|_, property| property.get(HIDDEN_KEY).is_none());
@@ -52,7 +53,7 @@ fn conceal(schema: &mut Value) {
     });
 }
 
-/// Puts what is accepted in place of what models are shown.
+/// Replaces the schemas that models are shown by those that are accepted.
 fn reveal(schema: &mut Value) {
     each_property(schema, |properties| {
         for property in properties.values_mut() {
@@ -65,7 +66,7 @@ fn reveal(schema: &mut Value) {
     });
 }
 
-/// The properties of the object itself, then those inside it.
+/// Applies `change` to the properties of the object itself, then to those inside of it.
 fn each_property(schema: &mut Value, change: impl Fn(&mut Map<String, Value>) + Copy) {
     let Some(object) = schema.as_object_mut() else { return };
     if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
@@ -77,8 +78,8 @@ fn each_property(schema: &mut Value, change: impl Fn(&mut Map<String, Value>) + 
     }
 }
 
-/// Removes what a model need not read: titles, Rust's number formats, and that a property may be null, since it can be left
-/// out. An item of a list or a value of a map cannot: its null says something.
+/// Removes what a model need not read: titles, Rust's number formats, and that a property may be null, since it can be
+/// left out. Items of a list and values of a map cannot be left out, so their null stays.
 fn plain(schema: &mut Value, is_property: bool) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(|item| plain(item, false)),
@@ -126,7 +127,7 @@ fn remove_null(object: &mut Map<String, Value>) {
     }
 }
 
-/// The one schema of `anyOf: [schema, null]`.
+/// The other schema in `anyOf: [schema, null]`.
 fn one_or_null(object: &Map<String, Value>) -> Option<Map<String, Value>> {
     match object.get("anyOf")?.as_array()?.as_slice() {
         [Value::Object(only), null] if null == &json!({"type": "null"}) => Some(only.clone()),

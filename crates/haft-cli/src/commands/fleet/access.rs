@@ -6,7 +6,8 @@ use haft_terminal::table::Table;
 use serde_json::json;
 use std::io::{Write, stdout};
 
-/// Changes who may use the queue, if owners are given, and shows it; without a queue, shows those that only some may use.
+/// Changes who may use the queue if owners are given, and shows it. Without a queue, shows all queues that not all
+/// owners may use.
 pub(super) async fn access(database: &Database, args: AccessArgs) -> Result<(), Failure> {
     let AccessArgs { queue, owner: owners, all, json, .. } = args;
     if let Some(queue) = queue.as_deref().filter(|_| all || !owners.is_empty()) {

@@ -6,7 +6,7 @@ use haft_serve::audit::{Asked, AuditLog};
 use haft_terminal::Exit;
 use serde_json::json;
 
-/// The role of a person who works on the database, without a server.
+/// The role in the log of an operator who works on the database, without a server.
 const ROLE: &str = "command line";
 
 /// `haft fleet audit`
@@ -20,7 +20,7 @@ pub(super) async fn log(
     print_audit(cli, &read, owner, json, "the audit log of the fleet")
 }
 
-/// Appends `command` to the log, if it changes something: before it is carried out.
+/// Appends `command` to the log before it is carried out, if it changes something.
 pub(super) async fn begin(
     cli: &CliContext,
     database: &Database,
@@ -46,7 +46,7 @@ async fn append(database: &Database, asked: &Asked) -> Result<(), FleetError> {
     haft_fleet::append_to_audit(database, &json!(asked).to_string()).await
 }
 
-/// What a command changes, in the words of its command line; `None` for one that only reads.
+/// Describes what a command changes, in the form of its command line; `None` for one that only reads.
 fn change(command: &Fleet) -> Option<String> {
     let of_queue = |queue: &Option<String>| queue.as_ref().map(|queue| format!("--queue {queue}"));
     let whose = |owner: &Option<String>, queue| owner.clone().or(of_queue(queue)).unwrap_or_default();
@@ -58,7 +58,7 @@ fn change(command: &Fleet) -> Option<String> {
         | Fleet::Logs { .. } => {
             return None;
         }
-        // There may be no tables yet.
+        // The tables may not exist yet.
         Fleet::Audit { .. } | Fleet::Migrate { .. } => return None,
         Fleet::Cancel { id, .. } => format!("cancel {id}"),
         Fleet::Retry { id, .. } => format!("retry {id}"),

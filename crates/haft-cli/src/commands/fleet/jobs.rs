@@ -13,9 +13,9 @@ use std::{
     time::Duration,
 };
 
-/// Entries that are read at a time.
+/// Number of entries that are read at a time.
 const ENTRIES_PER_READ: i64 = 500;
-/// [`logs`] looks again after this time, whatever it has heard.
+/// Interval at which [`logs`] polls, even without a notification.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 const HEADINGS: [&str; 8] = ["JOB", "KIND", "STATUS", "OWNER", "QUEUE", "WORKER", "TASK", "REASON"];
 
@@ -91,7 +91,7 @@ pub(super) async fn show(database: &Database, id: &str, json: bool) -> Result<()
     ];
     for (name, value) in rows {
         if let Some(value) = value {
-            // Further lines are below the first one.
+            // Further lines are indented below the first one.
             let lines = value.trim_end().replace('\n', &format!("\n{:13}", ""));
             writeln!(stdout(), "{name:<12} {}", safe::text(&lines))?;
         }
@@ -99,13 +99,13 @@ pub(super) async fn show(database: &Database, id: &str, json: bool) -> Result<()
     Ok(())
 }
 
-/// The entries of the job's own session; with `follow`, those that come until the job ends or Ctrl+C.
+/// Prints the entries of the job's own session; with `follow`, also new ones until the job ends or Ctrl+C.
 pub(super) async fn logs(database: &Database, id: &str, follow: bool) -> Result<(), Failure> {
     let id = haft_fleet::find(database, id).await?.id;
     let (mut interrupts, mut following, mut next) =
         (Interrupts::listen()?, Following::recorded(database, &id), 0);
     loop {
-        // A job that has ended before its entries are read has no more of them.
+        // Read first: if the job has already ended, no entries are added afterwards.
         let is_over = haft_fleet::find(database, &id).await?.is_over();
         let lines = haft_fleet::entries_since(database, &id, next, ENTRIES_PER_READ).await?;
         let is_more = lines.len() as i64 == ENTRIES_PER_READ;
@@ -132,7 +132,7 @@ pub(super) async fn cancel(database: &Database, id: &str, json: bool) -> Result<
         return Err(Failure::usage(format!("the job `{}` has ended: it is {}", job.id, job.status)));
     }
     haft_fleet::cancel(database, &job.id, None).await?;
-    // A job that no worker has is ended here; its worker ends any other.
+    // A job without a worker is ended here; any other is ended by its worker.
     let done = if matches!(job.status.as_str(), "pending" | "dead") { "canceled" } else { "stopping" };
     super::say(json, &json!({"job": job.id, "done": done}), &format!("{done} {}", job.id))
 }

@@ -1,4 +1,4 @@
-//! [`limit`] (`haft fleet limit`): shows and sets what owners and queues may use.
+//! [`limit`] (`haft fleet limit`): shows and sets the limits of owners and queues.
 use crate::args::LimitArgs;
 use haft_app::Failure;
 use haft_core::dollars;
@@ -8,7 +8,7 @@ use haft_terminal::table::Table;
 use serde_json::json;
 use std::io::{Write, stdout};
 
-/// Changes the limits that were given, and shows those of the owner or queue; of all, where none is named.
+/// Changes the limits that are given, and shows those of the owner or the queue; if none is named, shows all limits.
 pub(super) async fn limit(database: &Database, args: &LimitArgs) -> Result<(), Failure> {
     let of = match (&args.owner, &args.queue) {
         (Some(name), _) => Some(Limited::Owner(Owner(name.clone()))),

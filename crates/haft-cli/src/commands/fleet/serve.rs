@@ -1,4 +1,4 @@
-//! [`serve`] (`haft serve --fleet`): the jobs of a fleet over HTTP.
+//! [`serve`] (`haft serve --fleet`): serves the jobs of a fleet over HTTP.
 use super::{address, fleet_key};
 use crate::{
     CliContext,
@@ -15,7 +15,7 @@ use haft_fleet::{self, ADMIN, Database, Owner};
 use haft_serve::{self, Fleet, FleetSettings};
 use haft_terminal::{Exit, signals::Interrupts};
 
-/// Serves until a signal interrupts. No model is needed here: workers have theirs.
+/// Serves until a signal interrupts. Needs no model: workers have their own.
 pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Failure> {
     let url = address(cli, &FleetUrl { fleet: args.fleet.clone().flatten() })?;
     let database = Database::open(&url).await?.with_objects(&cli.environment.variables);
@@ -23,7 +23,7 @@ pub(crate) async fn serve(cli: &CliContext, args: &ServeArgs) -> Result<Exit, Fa
     haft_fleet::add_owner(&database, &admin, None).await?;
     let config = cli.config(&session::workspace(None)?, &Settings::default())?;
     let login = login(cli, &config.user.serve)?;
-    // If this fails, no token is made that was never shown.
+    // Written first: if this fails, no token is made that is never shown.
     let listening = haft_serve::listen(args.listen).await.map_err(|error| cannot_listen(args, &error))?;
     let Kept { token, is_new } = token::of(&cli.places.home, token::SERVE)?;
     greet(cli, &listening, args, &token, is_new)?;

@@ -1,4 +1,5 @@
-//! [`setup`] and [`set_secret`] (`haft fleet setup`, `haft fleet secret`): what prepares the jobs of a queue.
+//! [`setup`] and [`set_secret`] (`haft fleet setup`, `haft fleet secret`): show and set what prepares the jobs of a
+//! queue.
 use super::say;
 use haft_app::Failure;
 use haft_fleet::{self, Database, FleetKey, QueueSetup, SecretLine};
@@ -10,15 +11,15 @@ use std::{
     path::Path,
 };
 
-/// What is to become of the setup commands of a queue.
+/// A change of the setup commands of a queue.
 pub(super) enum Change {
-    /// They are shown.
+    /// No change: they are shown.
     None,
     Set(String),
     Remove,
 }
 
-/// What the options ask for.
+/// The change that the options request.
 pub(super) fn change(commands: Option<String>, file: Option<&Path>, remove: bool) -> Result<Change, Failure> {
     let read = |file: &Path| match file.to_str() {
         Some("-") => std::io::read_to_string(stdin()),
@@ -80,7 +81,7 @@ async fn list(database: &Database, json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Sets a secret to what standard input has, without a line break at its end.
+/// Sets a secret to the text of standard input, without a line break at its end.
 pub(super) async fn set_secret(
     database: &Database,
     key: &FleetKey,
@@ -118,7 +119,7 @@ pub(super) async fn remove_secret(
     say(json, &json!({"queue": queue, "name": name, "removed": true}), &text)
 }
 
-/// Names, and when they were set.
+/// Lists the names of secrets, and when they were set.
 pub(super) async fn list_secrets(database: &Database, json: bool) -> Result<(), Failure> {
     let all = haft_fleet::secrets(database).await?;
     if json {

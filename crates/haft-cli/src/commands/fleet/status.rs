@@ -1,4 +1,4 @@
-//! [`status`] and [`top`]: workers, and how many jobs are in which state.
+//! [`status`] and [`top`]: print the workers, and the number of jobs by status.
 use super::{jobs, whose};
 use haft_app::Failure;
 use haft_fleet::{Database, JobCount, JobsWanted, LimitUsage, Paused, Status, WorkerLine};
@@ -10,12 +10,12 @@ use std::{
     time::Duration,
 };
 
-/// Between two pictures of [`top`].
+/// Interval between two updates of [`top`].
 const INTERVAL: Duration = Duration::from_secs(2);
-/// Jobs that [`top`] shows.
+/// Maximum number of jobs that [`top`] shows.
 const MAX_SHOWN_JOBS: i64 = 20;
 
-/// Prints it once.
+/// Prints the status once.
 pub(super) async fn status(database: &Database, json: bool) -> Result<(), Failure> {
     match json {
         true => writeln!(stdout(), "{}", json!(FleetOverview::read(database).await?))?,
@@ -24,7 +24,8 @@ pub(super) async fn status(database: &Database, json: bool) -> Result<(), Failur
     Ok(())
 }
 
-/// Prints it again and again until Ctrl+C, with the jobs at work; once, where standard output is no terminal.
+/// Prints the status repeatedly until Ctrl+C, with the running jobs. If standard output is not a terminal, prints it
+/// once.
 pub(super) async fn top(database: &Database) -> Result<(), Failure> {
     let mut interrupts = Interrupts::listen()?;
     let wanted = JobsWanted {
@@ -36,7 +37,7 @@ pub(super) async fn top(database: &Database) -> Result<(), Failure> {
         let (status, at_work) =
             (haft_fleet::status(database).await?, haft_fleet::jobs(database, None, &wanted).await?);
         if stdout().is_terminal() {
-            // The cursor goes to the top left, and what stood there is cleared.
+            // Moves the cursor to the top left, and clears the screen.
             write!(stdout(), "\x1b[H\x1b[2J")?;
         }
         print(&status)?;
@@ -98,7 +99,7 @@ fn print(status: &Status) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says why jobs are pending that no worker may begin.
+/// Prints the limit that keeps pending jobs from beginning.
 fn print_reached(usage: &LimitUsage) -> Result<(), Failure> {
     if let Some(why) = usage.reached().filter(|_| usage.pending > 0) {
         writeln!(stdout(), "\npending jobs wait: {why}; `haft fleet limit` shows limits")?;

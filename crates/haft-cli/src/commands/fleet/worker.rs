@@ -13,7 +13,7 @@ pub(crate) async fn worker(cli: &CliContext, args: &WorkerArgs) -> Result<Exit, 
     let (spec, address) = (args.work.spec(), address(cli, &args.fleet)?);
     args.queues.iter().try_for_each(|queue| haft_fleet::check_queue(queue))?;
     args.name.as_deref().map_or(Ok(()), haft_fleet::check_worker)?;
-    // What is wrong with the model, the configuration or the options shows before a job is taken.
+    // Reports errors in the model, the configuration or the options before a job is taken.
     cli.silent().plan(&spec)?.engine().await?;
     let database = Database::open(&address).await?.with_objects(&cli.environment.variables);
     let note = cli.warnings();
@@ -51,7 +51,7 @@ pub(crate) async fn worker(cli: &CliContext, args: &WorkerArgs) -> Result<Exit, 
     Ok(Exit::Success)
 }
 
-/// Whether confined commands, which have temporary folders of their own, see nothing of it.
+/// Whether the folder is hidden from confined commands, which have temporary folders of their own.
 fn is_out_of_sight(folder: &Path) -> bool {
     let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     ["/tmp", "/var/tmp"].iter().any(|place| whole.starts_with(place))

@@ -1,11 +1,11 @@
-//! [`is_in_a_pipeline`]: finds out which process writes into standard input.
+//! [`is_in_a_pipeline`]: finds out which process writes to standard input.
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// Whether another command of a pipeline holds the other end of standard input, and so may still write: `make | haft "…"`. A
-/// program that started this one and left it a pipe does not count, nor does anything where there is no `/proc`.
+/// Whether another command of a pipeline has the other end of standard input open, and so may still write: `make | haft
+/// "…"`. A program that started this one and gave it a pipe does not count. Without `/proc`, the result is false.
 pub(super) fn is_in_a_pipeline() -> bool {
     let is_pipe = |file: &PathBuf| file.to_str().is_some_and(|name| name.starts_with("pipe:"));
     let Some(pipe) = fs::read_link("/proc/self/fd/0").ok().filter(is_pipe) else { return false };
@@ -30,7 +30,7 @@ fn writes(id: u32, pipe: &Path) -> bool {
     let mut ends = files.filter(|file| fs::read_link(file.path()).is_ok_and(|target| target == pipe));
     ends.any(|file| {
         let info = fs::read_to_string(format!("/proc/{id}/fdinfo/{}", file.file_name().display()));
-        // Octal, as open(2) has them: the last two bits say whether it is for reading, writing or both.
+        // Octal flags as in open(2): the last two bits mean reading, writing or both.
         let flags = info.ok().and_then(|info| {
             let line = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
             u32::from_str_radix(line.trim(), 8).ok()

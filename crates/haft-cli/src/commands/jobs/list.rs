@@ -1,4 +1,4 @@
-//! [`list`] and [`show`]: which jobs exist, and what each has done.
+//! [`list`] and [`show`]: list the jobs, and show what a job has done.
 use crate::CliContext;
 use haft_app::{
     Failure,
@@ -34,7 +34,7 @@ pub(super) fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// The summary of a job whose process has ended says so in place of the job's last progress.
+/// Changes the summary of a job whose process has ended: it says so instead of the job's last progress.
 fn with_lost_process(cli: &CliContext, id: &SessionId, summary: JobSummary) -> JobSummary {
     if summary.status != JobStatus::Waiting || cli.home().is_open(id) {
         return summary;
@@ -42,14 +42,14 @@ fn with_lost_process(cli: &CliContext, id: &SessionId, summary: JobSummary) -> J
     JobSummary { progress: "its process ended: `haft jobs retry`".to_owned(), ..summary }
 }
 
-/// A plan as programs read it.
+/// A schedule as JSON.
 fn scheduled(name: &str, plan: &Schedule) -> Value {
     let next = plan.next.to_string();
     json!({"plan": name, "kind": plan.kind, "description": plan.description, "origin": plan.origin,
            "rhythm": plan.recurrence, "zone": plan.zone, "next": next})
 }
 
-/// A job, or a plan.
+/// Shows a job or a schedule.
 pub(super) fn show(cli: &CliContext, id: &str, json: bool) -> Result<Exit, Failure> {
     if let Some((name, plan)) = schedule::find(&cli.home(), id)? {
         if json {
@@ -102,7 +102,7 @@ fn print(rows: Vec<(&str, String)>) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// The journal, one entry a line.
+/// Prints the journal, one entry per line.
 pub(super) fn logs(cli: &CliContext, id: &str) -> Result<Exit, Failure> {
     let (id, _) = cli.jobs().find(id)?;
     for entry in cli.home().peek(&id.0)? {
@@ -111,8 +111,8 @@ pub(super) fn logs(cli: &CliContext, id: &str) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// What `--output json` prints at the end of a job: what `haft jobs show` says of it, and what its turns since `from` came
-/// to and used.
+/// The JSON object that `--output json` prints at the end of a job: the data of `haft jobs show`, and the result and
+/// the usage of its turns since `from`.
 pub(super) fn ended(job: &Job, from: Seq) -> Value {
     let entries = job.session.entries();
     let turns = turn_object(&job.session, &TurnReport::of(entries.iter().filter(|entry| entry.seq >= from)));
@@ -121,7 +121,7 @@ pub(super) fn ended(job: &Job, from: Seq) -> Value {
     for (name, value) in turns.as_object().into_iter().flatten() {
         ended[name] = value.clone();
     }
-    // Each turn may have ended well, and the job not.
+    // The job may have failed even if each turn ended well.
     let conclusion = standing.conclusion.filter(|conclusion| conclusion.status != JobStatus::Completed);
     if let Some(conclusion) = conclusion {
         ended["error"] = json!(conclusion.reason);
@@ -129,7 +129,7 @@ pub(super) fn ended(job: &Job, from: Seq) -> Value {
     ended
 }
 
-/// The last entry of a job that has ended: its conclusion.
+/// Prints the last entry of a job that has ended: its conclusion.
 pub(super) fn print_end(job: &Job) -> std::io::Result<()> {
     let entries = job.session.entries();
     let end = entries.iter().rev().find(|entry| matches!(entry.fact, Fact::JobFinished(_)));

@@ -18,7 +18,7 @@ pub(super) async fn work(cli: &CliContext, turn: &TurnArgs, once: bool) -> Resul
     schedule::list(&cli.home()).unreadable.into_iter().for_each(|(_, failure)| cli.warn(failure.message));
     let mut exit = Exit::Success;
     loop {
-        // A signal may have come while a job was closed.
+        // A signal may have arrived while a job was closed.
         if stop.comes().now_or_never().is_some() || stop.has_come {
             return Ok(Exit::Interrupted);
         }
@@ -33,7 +33,7 @@ pub(super) async fn work(cli: &CliContext, turn: &TurnArgs, once: bool) -> Resul
                 }
             }
         };
-        // A job that cannot begin does not keep others from beginning.
+        // If a job cannot begin, the others still do.
         let ended = ended.or_else(|failure| {
             writeln!(stderr(), "error: {}", safe::text(&failure.message))?;
             failure.hint.iter().try_for_each(|hint| writeln!(stderr(), "hint: {}", safe::text(hint)))?;

@@ -19,7 +19,7 @@ use tokio::{
     time::timeout,
 };
 
-/// Authorization servers keep a login that has begun for about as long.
+/// Timeout of a login. Authorization servers keep an unfinished login for about as long.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// `haft mcp login`
@@ -75,14 +75,14 @@ async fn in_browser(mut login: BrowserLogin, browser: Option<&str>) -> Result<()
             pasted = pasted(&mut typed) => pasted,
         };
         match login.finish(&redirected).await {
-            // The next one may be right.
+            // The next address may be right.
             Err(wrong @ LoginError::Foreign(_)) => say(&format!("{wrong}.\n")),
             done => return done,
         }
     }
 }
 
-/// The next line; never, once there are no more.
+/// Returns the next line; waits forever if there are no more lines.
 async fn pasted(typed: &mut Lines<BufReader<Stdin>>) -> String {
     loop {
         match typed.next_line().await {
@@ -98,7 +98,7 @@ fn say(text: &str) {
     write!(stderr(), "{text}").ok();
 }
 
-/// The command that opens an address: `BROWSER`, or that of the desktop.
+/// The command that opens an address: `BROWSER`, or the desktop's own.
 fn browser(cli: &CliContext) -> Option<String> {
     let get = |name: &str| cli.environment.get(name);
     let chosen = get("BROWSER").and_then(|browsers| browsers.split(':').next()).map(str::to_owned);
@@ -112,7 +112,7 @@ fn browser(cli: &CliContext) -> Option<String> {
     chosen.or_else(desktop)
 }
 
-/// Whether a browser was started. It is the person's, and stays open when Haft ends.
+/// Starts a browser; returns whether that succeeded. The browser belongs to the user, and stays open when Haft ends.
 fn open(browser: &str, address: &str) -> bool {
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("{browser} \"$@\"")).arg(browser).arg(address);
@@ -155,7 +155,7 @@ pub(super) async fn logout(cli: &CliContext, name: &str, json: bool) -> Result<E
     }
 }
 
-/// Forgets a login and says so; returns whether there was one.
+/// Removes a login and reports it; returns whether there was one.
 pub(super) async fn forget(server: &McpServer) -> Result<bool, Failure> {
     let name = &server.name;
     let revoked = match interruptible(end(server)).await?.map_err(|error| failed(server, &error))? {

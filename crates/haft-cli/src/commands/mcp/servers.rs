@@ -75,7 +75,7 @@ pub(super) fn add(cli: &CliContext, args: McpAddArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// What the configuration says of the roots, if anything. Folders are taken from the current directory.
+/// The configuration value for the roots, if any. Folders are relative to the current directory.
 fn written_roots(folders: &[PathBuf], is_none: bool) -> Result<Option<McpRootsFile>, Failure> {
     if is_none {
         return Ok(Some(McpRootsFile::Workspace(false)));
@@ -113,7 +113,7 @@ pub(super) fn list(cli: &CliContext, json: bool) -> Result<Exit, Failure> {
     )?)
 }
 
-/// A configured server as programs read it.
+/// A configured server as JSON.
 fn object(name: &str, file: &McpFile, state: &str) -> Value {
     let transport = if file.url.is_some() { "http" } else { "stdio" };
     let target = file.url.clone().unwrap_or_else(|| command_line(file));

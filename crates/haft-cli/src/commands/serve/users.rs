@@ -1,4 +1,4 @@
-//! [`carry_out`] (`haft serve users` and others): the users of the server, and the log of what they did.
+//! [`carry_out`] (`haft serve users` and others): manages the users of the server, and shows the log of what they did.
 use crate::{CliContext, args::ServeCommand};
 use haft_app::{Failure, config::Settings, session, users};
 use haft_engine::local_time;
@@ -8,7 +8,7 @@ use haft_terminal::{Exit, table::List};
 use serde_json::json;
 use std::io::{Write, stdout};
 
-/// Carries out one of them.
+/// Carries out a subcommand.
 pub(crate) fn carry_out(cli: &CliContext, command: &ServeCommand) -> Result<Exit, Failure> {
     let home = &cli.places.home;
     match command {
@@ -64,7 +64,7 @@ fn log(cli: &CliContext, user: Option<&str>, is_json: bool) -> Result<Exit, Fail
     print(cli, &read, user, is_json, &format!("`{}`", path.display()))
 }
 
-/// Prints the lines of `user`, or all, and then what is wrong with the log `name`.
+/// Prints the lines of `user`, or all lines, and then what is wrong with the log `name`.
 pub(crate) fn print(
     cli: &CliContext,
     read: &audit::AuditLog,

@@ -7,7 +7,7 @@ use haft_terminal::table::Table;
 use serde_json::json;
 use std::io::{Write, stderr, stdout};
 
-/// Says what was removed, or with `dry_run` what would be.
+/// Prints what was removed, or, with `dry_run`, what would be removed.
 pub(super) fn gc(home: &Home, dry_run: bool, json: bool) -> Result<Exit, Failure> {
     let garbage = home.collect(!dry_run).map_err(|error| {
         Failure::failed(format!("cannot remove contents in `{}`: {error}", home.0.display()))
@@ -49,7 +49,7 @@ fn as_text(unnamed: &[Unnamed], left: &[(SessionId, String)], dry_run: bool) -> 
     Ok(Exit::Success)
 }
 
-/// In the largest unit of which there is one, with a decimal where that says more.
+/// The size in the largest fitting unit, with a decimal if that adds precision.
 fn size(bytes: u64) -> String {
     const STEP: f64 = 1024.0;
     let mut value = bytes as f64;

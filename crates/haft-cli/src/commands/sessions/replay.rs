@@ -1,5 +1,5 @@
-//! [`replay`] (`haft sessions replay`): makes the recorded calls of a session again, and prints where they give something
-//! else.
+//! [`replay`] (`haft sessions replay`): runs the recorded calls of a session again, and prints where the results
+//! differ.
 use crate::{CliContext, args::ReplayArgs};
 use haft_app::{
     Failure,
@@ -14,7 +14,7 @@ use haft_present::{
 use haft_terminal::{Exit, signals::Interrupts};
 use std::io::{Write, stderr, stdout};
 
-/// Runs the session again and says where it first gives something else.
+/// Runs the session again, and prints the first difference.
 pub(super) async fn replay(cli: &CliContext, args: ReplayArgs) -> Result<Exit, Failure> {
     let ReplayArgs { id, model, base_url, from, permission, json } = args;
     let other = model.map(|spec| OtherModel { spec, base_url, from: from as usize });

@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-/// Characters around what was found.
+/// Number of characters shown around a match.
 const CONTEXT_CHARACTERS: usize = 40;
 
 /// The sessions, newest first, in which `text` occurs (case-insensitive), each with its first occurrence.
@@ -37,7 +37,7 @@ pub(super) fn search(home: &Home, text: &str, json: bool) -> Result<Exit, Failur
 fn found(entry: &Arc<Entry>, wanted: &str) -> Option<(u64, String)> {
     let (Fact::Prompted { parts, .. } | Fact::Replied { parts, .. }) = &entry.fact else { return None };
     let said = text_of(parts);
-    // A letter may have another length in the other case: the place is counted in characters.
+    // Positions are counted in characters, because the other case of a letter may have another length in bytes.
     let lower = said.to_lowercase();
     let place = lower[..lower.find(wanted)?].chars().count();
     let (from, length) =

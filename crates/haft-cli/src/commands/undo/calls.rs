@@ -1,4 +1,5 @@
-//! `haft undo --list` and `haft undo --call N`: shows the calls of a session, and takes single ones back.
+//! [`list`] and [`undo`] (`haft undo --list` and `haft undo --call N`): list the calls of a session, and take single
+//! calls back.
 use super::{hint, tell};
 use crate::args::UndoArgs;
 use haft_app::{
@@ -50,7 +51,7 @@ pub(super) async fn undo(reopened: &Reopened, args: &UndoArgs) -> Result<Exit, F
     match reopened.undo_calls(undo.clone()).await {
         Ok(restored) if args.json => print(&restored.calls, &[], &restored.conflicts, exit_of(&restored)),
         Ok(restored) => tell_calls(&restored, false),
-        // The session refused it in one sentence; what it is made of is found out here.
+        // The session's refusal is one sentence; the plan gives the details.
         Err(failure) => match reopened.plan_calls(&undo).await.and_then(|plan| plan.refusal(&undo)) {
             Ok(_) => Err(failure),
             Err(why) => refused(reopened, why, args.json),
@@ -87,7 +88,7 @@ fn tell_calls(restored: &Restored, is_dry: bool) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Says what is in the way, and what to do about it.
+/// Prints what is in the way, and what to do about it.
 fn refused(reopened: &Reopened, why: NotUndone, is_json: bool) -> Result<Exit, Failure> {
     let NotUndone::InTheWay(plan) = why else {
         let failure = match &why {
