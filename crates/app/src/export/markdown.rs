@@ -65,7 +65,7 @@ fn markdown(item: &Item) -> String {
         Item::Denied { reason } => format!("\n**A prompt was refused:** {reason}\n"),
         Item::Failure { message, .. } => format!("\n**The model could not be asked:** {message}\n"),
         Item::Ended { outcome, rounds, .. } => {
-            format!("\n*{outcome:?} after {}.*\n", counted(rounds, "round", "rounds"))
+            format!("\n*{outcome:?} after {}.*\n", counted(*rounds, "round", "rounds"))
         }
         _ => String::new(),
     }
