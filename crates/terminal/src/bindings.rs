@@ -169,6 +169,7 @@ pub(crate) static BINDINGS: &[Binding] = {
         bind(Approval, &[char('p')], ChooseParts, "yes, but only to parts of the change"),
         bind(Approval, &[char('e')], EditProposal, "yes, but edit the file first, in $VISUAL or $EDITOR"),
         bind(Approval, &[key(K::Esc)], RefuseAtOnce, "no"),
+        bind(Approval, &[ctrl('d')], Leave, "quit"),
         bind(Approval, &[key(K::BackTab)], AllowAllEdits, "yes, and allow all further edits"),
 
         bind(Refusal, &[key(K::Enter)], SendRefusal, "refuse, and send what you typed"),

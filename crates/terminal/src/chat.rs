@@ -9,13 +9,13 @@ use crate::{
     print::{Options, Output, Printer},
     signals::Interrupts,
 };
-use haft_core::{Command, Entry, Fact, Mode, OpenGoal, Seq};
+use haft_core::{Command, Entry, Fact, Mode, OpenGoal, Running, Seq};
 use haft_engine::{Engine, Remote, Session, checked_root};
 use haft_present::host::{Conversation, OpenRequest};
 use haft_present::{
     cursor::next,
     goal::{self, GoalCommand},
-    memory, timeline,
+    memory, safe, timeline,
     typed::{Meant, Typed},
     undo::{UndoWish, undo_calls, undoable},
 };
@@ -271,8 +271,14 @@ impl Talk<'_> {
     /// Closes the session. Returns false if an interrupt cut that off.
     async fn leave(&mut self) -> bool {
         let Some((engine, session)) = self.open.take() else { return true };
+        let running = if session.is_joined() { Vec::new() } else { Running::of(&session.entries()) };
         drop(session);
-        self.interrupts.or_leave(engine.shut_down()).await
+        let is_closed = self.interrupts.or_leave(engine.shut_down()).await;
+        for Running { job, title, .. } in running {
+            let _terminal_is_gone =
+                note(&format!("background task {} ended with the session: {}", job.0, safe::name(&title)));
+        }
+        is_closed
     }
 
     /// Asks for an API key if the user can type one, and lists the models.

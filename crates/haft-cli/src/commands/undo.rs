@@ -149,7 +149,9 @@ fn tell(restored: &Restored, is_dry: bool) -> Result<Exit, Failure> {
         writeln!(stdout, "! {path} {would}skipped: {}", safe::visible_line(why))?;
     }
     if restored.changes.is_empty() {
-        writeln!(stdout, "no files to restore")?;
+        let forward =
+            if restored.way == Direction::Redo { "the conversation is forward again; " } else { "" };
+        writeln!(stdout, "{forward}no files to restore")?;
     }
     if restored.untracked > 0 {
         let s = if restored.untracked == 1 { "" } else { "s" };

@@ -84,12 +84,25 @@ pub(super) struct App {
     /// Whether the user takes back a waiting prompt.
     pub(super) is_withdrawing: bool,
     pub(super) open_request: OpenRequest,
+    /// What the user asked for that ends background work; it waits for the user's choice.
+    pub(super) ending: Option<Ending>,
     /// The reasoning effort, if it was chosen.
     pub(super) effort: Option<String>,
     /// The session on the screen.
     pub(super) shown: Option<String>,
     /// The input of the status line's command, and its output.
     pub(super) status_output: StatusOutput,
+}
+
+/// What closes the session, and so ends its background work.
+#[derive(Clone, Debug)]
+pub(super) enum Ending {
+    /// Opens another session, or this one with another model or agent.
+    Open(OpenRequest),
+    /// Continues in a copy of the session.
+    Fork,
+    /// Leaves the program.
+    Quit,
 }
 
 /// A key's request to the terminal.
@@ -201,6 +214,7 @@ impl App {
             is_withdrawing: false,
             draft: None,
             open_request: OpenRequest::default(),
+            ending: None,
             effort: None,
             shown: None,
             status_output: StatusOutput::default(),
@@ -368,6 +382,12 @@ impl App {
         if is_here {
             return self.note("this session is open in another process; change its model or agent there");
         }
+        if !self.asks_to_end(Ending::Open(request.clone())) {
+            self.open_now(request);
+        }
+    }
+
+    pub(super) fn open_now(&mut self, request: OpenRequest) {
         self.events = futures::stream::pending().boxed();
         self.session = None;
         let (engine, around) = (self.engine.take(), self.around.clone());

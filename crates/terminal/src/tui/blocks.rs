@@ -232,9 +232,9 @@ impl Painter<'_> {
     fn rewound(&self, way: Direction, files: &[String]) -> Vec<Line<'static>> {
         let head = match (way, files.is_empty()) {
             (Direction::Undo, false) => "went back, with these files:",
-            (Direction::Undo, true) => "went back; there were no files to restore",
+            (Direction::Undo, true) => "went back; no files to restore",
             (Direction::Redo, false) => "went forward again, with these files:",
-            (Direction::Redo, true) => "went forward again",
+            (Direction::Redo, true) => "went forward again; no files to restore",
         };
         let files = files.iter().flat_map(|file| plain(file, Span::raw("  "), self.columns, Style::new()));
         std::iter::once(Line::styled(head, self.look.accent())).chain(files).collect()

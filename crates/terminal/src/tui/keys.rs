@@ -369,13 +369,19 @@ impl App {
             return None;
         }
         let turn = self.busy_since().map(|_| "interrupt".to_owned());
-        let tasks = match self.view.jobs.len() {
-            0 => None,
+        let ends: Vec<String> = turn.into_iter().chain(self.ended_tasks()).collect();
+        (!ends.is_empty()).then(|| ends.join(", "))
+    }
+
+    /// Which background commands end if the session is closed; `None` if there are none, or another process has the
+    /// session open.
+    pub(super) fn ended_tasks(&self) -> Option<String> {
+        let is_ours = self.session.as_ref().is_some_and(|session| !session.is_joined());
+        match self.view.jobs.len() {
+            count if count == 0 || !is_ours => None,
             1 => Some("end 1 background command".to_owned()),
             count => Some(format!("end {count} background commands")),
-        };
-        let ends: Vec<String> = turn.into_iter().chain(tasks).collect();
-        (!ends.is_empty()).then(|| ends.join(", "))
+        }
     }
 
     fn stop_or_leave(&mut self) {

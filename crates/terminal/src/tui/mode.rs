@@ -138,6 +138,7 @@ pub(super) enum What {
     Job,
     Typed,
     GoOn,
+    Ending,
 }
 
 impl What {
@@ -154,6 +155,7 @@ impl What {
             Self::Job => "no background command or subagent is running",
             Self::Typed => "no earlier prompts",
             Self::GoOn => "nothing to continue",
+            Self::Ending => "nothing is running in the background",
         }
     }
 }

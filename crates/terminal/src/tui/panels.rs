@@ -1,6 +1,6 @@
 //! Panels: pages and lists about the session. Esc closes them.
 use super::{
-    app::{App, Done},
+    app::{App, Done, Ending},
     list::Item,
     mode::What,
     page::Page,
@@ -172,14 +172,17 @@ impl App {
 
     /// Continues in a copy of the session.
     pub(super) fn fork(&mut self) {
-        if self.must_wait() || self.fork_remote() {
-            return;
+        if !self.must_wait() && !self.fork_remote() && !self.asks_to_end(Ending::Fork) {
+            self.fork_now();
         }
+    }
+
+    pub(super) fn fork_now(&mut self) {
         let (Some(engine), Some(session)) = (&self.engine, &self.session) else { return };
         match engine.setup().home.fork(&session.id().0, None) {
             Ok(copy) => {
                 self.note("the conversation goes on in a copy of this session; `/sessions` lists both");
-                self.open(OpenRequest { session: Some(copy.0), ..self.open_request.clone() });
+                self.open_now(OpenRequest { session: Some(copy.0), ..self.open_request.clone() });
             }
             Err(error) => self.fail(error.to_string(), None),
         }

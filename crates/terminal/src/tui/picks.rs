@@ -1,6 +1,6 @@
 //! The lists to choose from: sessions, models, agents, themes, earlier prompts.
 use super::{
-    app::{App, Done},
+    app::{App, Done, Ending, Request},
     input::{Attached, picture},
     list::{Item, List},
     mode::{Change, Completed, Completion, Mode, Pick, What},
@@ -47,6 +47,34 @@ impl App {
             Item::new("yes", format!("continue, for {rounds} more")),
         ];
         self.offer(What::GoOn, "continue?", items, None);
+    }
+
+    pub(super) fn quit(&mut self) {
+        if !self.asks_to_end(Ending::Quit) {
+            self.request = Some(Request::Leave);
+        }
+    }
+
+    /// Carries out what waited for the user's choice.
+    pub(super) fn end_background(&mut self) {
+        match self.ending.take() {
+            Some(Ending::Open(request)) => self.open_now(request),
+            Some(Ending::Fork) => self.fork_now(),
+            Some(Ending::Quit) => self.request = Some(Request::Leave),
+            None => {}
+        }
+    }
+
+    /// Asks whether to end background work, if there is any that `ending` would end.
+    pub(super) fn asks_to_end(&mut self, ending: Ending) -> bool {
+        let ends = match self.ended_tasks() {
+            Some(ends) => ends,
+            None => return false,
+        };
+        self.ending = Some(ending);
+        let items = vec![Item::new("no", "stay here"), Item::new("yes", format!("{ends}, and go on"))];
+        self.offer(What::Ending, "work is running in the background", items, None);
+        true
     }
 
     /// Lists the other sessions of this directory.
@@ -267,7 +295,8 @@ impl App {
             }
             What::Call => self.undo_call(&item.value),
             What::GoOn if item.value == "yes" => self.send(Command::Continue),
-            What::GoOn => {}
+            What::Ending if item.value == "yes" => self.end_background(),
+            What::GoOn | What::Ending => {}
             What::Typed => self.input.recall(&item.value),
             What::Job => self.open_job(&item.value),
         }

@@ -84,8 +84,7 @@ impl App {
 
     fn say(&mut self, text: &str, pictures: Vec<Attached>) {
         if text.eq_ignore_ascii_case("exit") {
-            self.request = Some(Request::Leave);
-            return;
+            return self.quit();
         }
         if let Some(command) = text.strip_prefix('!') {
             if self.must_wait() || self.is_only_there("a person's own commands run") {
@@ -206,7 +205,7 @@ impl App {
             SlashAction::Config => self.show_config(),
             SlashAction::Thinking => self.toggle_thinking(),
             SlashAction::LogIn(provider) => self.log_in(provider),
-            SlashAction::Quit => self.request = Some(Request::Leave),
+            SlashAction::Quit => self.quit(),
             SlashAction::Detach => self.detach(),
         }
     }

@@ -277,6 +277,29 @@ fn what_a_background_command_prints_is_read_as_it_comes_and_the_model_reads_it_t
     terminal.see("no background command or subagent is running");
 }
 
+#[test]
+fn what_closes_the_session_asks_before_it_ends_background_commands() {
+    let place = Place::new();
+    let serve = json!({"command": "sleep 1000", "background": true});
+    let script = [json!({"calls": [{"name": "bash", "arguments": serve}]}), json!({"say": "It serves."})];
+    let Some(terminal) = opened(&place, (80, 30), &script, "--permission full") else { return };
+    terminal.say("serve");
+    terminal.see("It serves.");
+    for (word, marked) in [("/fork", 1), ("/new", 1), ("/quit", 1)] {
+        terminal.say(word);
+        terminal.see("work is running in the background");
+        terminal.see("end 1 background command, and go on");
+        terminal.keys(&["Enter"]);
+        terminal.no_longer_see("work is running in the background");
+        terminal.see(&format!("{marked} background task"));
+    }
+    terminal.say("/fork");
+    terminal.see("work is running in the background");
+    terminal.keys(&["Down", "Enter"]);
+    terminal.see("the conversation goes on in a copy of this session");
+    terminal.no_longer_see("1 background task");
+}
+
 /// B42: a command that makes a mess of its terminal leaves this one alone.
 #[test]
 fn the_terminal_is_given_back_as_it_was() {

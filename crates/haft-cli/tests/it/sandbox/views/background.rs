@@ -1,5 +1,5 @@
 //! Commands in the background, in views of their own.
-use crate::kit::{Place, Ran, Server, UNTIL_GO, openai_calls, openai_text, terminal::poll};
+use crate::kit::{Place, Ran, Server, UNTIL_GO, call, openai_calls, openai_text, terminal::poll};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -109,7 +109,11 @@ fn the_end_of_a_command_that_was_taken_back_opens_no_turn() {
     assert!(ended(&ran).contains("nothing that it changed was kept"), "{ran:?}");
     assert_eq!((place.read("two"), place.read("later")), (None, None));
     let redone = place.run(&["redo"]);
-    assert_eq!((redone.code, redone.out.as_str()), (0, "no files to restore\n"), "{redone:?}");
+    assert_eq!(
+        (redone.code, redone.out.as_str()),
+        (0, "the conversation is forward again; no files to restore\n"),
+        "{redone:?}"
+    );
 }
 
 #[test]
@@ -350,5 +354,20 @@ fn an_undo_of_a_call_after_a_running_task_leaves_the_task_alone() {
         assert_eq!(waiting.let_go(&place), "(no output)\n[changed: + made]");
         let files = ["edited.txt", "made"].map(|name| place.read(name));
         assert_eq!(files.each_ref().map(Option::as_deref), [Some("old\n"), Some("x\n")]);
+    }
+}
+
+#[test]
+fn a_conversation_that_is_left_says_which_background_commands_ended() {
+    let place = Place::new();
+    let serve = call("bash", json!({"command": "sleep 1000", "background": true}));
+    let model = place.script("m", &[serve, json!({"say": "It serves."})]);
+    for leaves in ["/fork\nexit\n", "exit\n", "/new\n"] {
+        let input = format!("serve\n{leaves}");
+        let options = ["chat", "--model", &model, "--permission", "full"];
+        let ran = place.run_with_input(&options, input.as_bytes());
+        let told = ran.out.clone() + &ran.err;
+        let ended = told.matches("background task 1 ended with the session: ").count();
+        assert_eq!((ran.code, ended), (0, 1), "{leaves}: {ran:?}");
     }
 }
