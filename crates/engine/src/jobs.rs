@@ -7,8 +7,8 @@ use crate::{
     setup::{Agent, Setup},
 };
 use haft_core::{
-    Changed, Command, Conclusion, Entry, Fact, JobSpec, JobStatus, Outcome, Part, RemainingWork, Report,
-    ToolResult, Tracking, active_path, text_of,
+    Changed, Channel, Command, Conclusion, Entry, Fact, JobSpec, JobStatus, Outcome, Part, RemainingWork,
+    Report, ToolResult, Tracking, active_path, text_of,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -91,7 +91,8 @@ fn finishing(agent: &Agent, order: &JobSpec) -> Option<Command> {
 }
 
 fn reminder(why: &str) -> Command {
-    prompt(format!("The job is not done: {why}. Do what is missing, or say why it cannot be done."))
+    let text = format!("The job is not done: {why}. Do what is missing, or say why it cannot be done.");
+    Command::Prompt { parts: vec![Part::text(text)], channel: Some(Channel::reminder()) }
 }
 
 fn prompt(text: String) -> Command {

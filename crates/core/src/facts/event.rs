@@ -26,6 +26,16 @@ pub struct Channel {
 }
 
 impl Channel {
+    /// Returns the channel of prompts that Haft itself adds to a turn, such as what is missing in a job.
+    pub fn reminder() -> Self {
+        Self { kind: "haft".into(), chat: "reminder".into(), messages: Vec::new() }
+    }
+
+    /// Returns whether Haft itself wrote the prompt: it belongs to the turn before it.
+    pub fn is_reminder(&self) -> bool {
+        self.kind == "haft" && self.chat == "reminder"
+    }
+
     /// Returns a chat without messages.
     pub fn new(kind: impl Into<String>, chat: impl Into<String>) -> Self {
         Self { kind: kind.into(), chat: chat.into(), messages: Vec::new() }

@@ -98,6 +98,7 @@ pub fn before_last_turn(entries: &[Arc<Entry>]) -> Option<Seq> {
         match entry.fact {
             Fact::PromptQueued { .. } => waiting += 1,
             Fact::PromptDenied { .. } | Fact::PromptWithdrawn => waiting = waiting.saturating_sub(1),
+            Fact::Prompted { channel: Some(ref channel), .. } if channel.is_reminder() => is_running = true,
             Fact::Prompted { .. } => {
                 if !is_running || waiting == 0 {
                     opened.push(place);

@@ -82,6 +82,21 @@ fn a_retry_publishes_what_an_earlier_attempt_was_not_allowed_to() {
     assert_eq!(project.opened.lock().unwrap().len(), 1);
 }
 
+/// What Haft itself said to the model belongs to the turn before it.
+#[test]
+fn an_undo_of_a_job_that_was_reminded_takes_all_of_it_back() {
+    let project = Project::new();
+    let model = project.place.script("works", &[write(), json!({"say": "Done."}), json!({"say": "Done."})]);
+    let built = project.run(&["build", "make it", "--permission", "accept-edits", "--model", &model]);
+    assert!(built.code != 0 && statuses(&project) == ["failed"], "{built:?}");
+    let job = project.jobs()[0]["job"].as_str().unwrap().to_owned();
+    let undone = project.run(&["undo", &job]);
+    assert!(undone.code == 0 && undone.out.contains("- new.txt removed"), "{undone:?}");
+    assert!(undone.out.contains("the conversation is back before your prompt: "), "{undone:?}");
+    assert!(!undone.out.contains("The job is not done"), "{undone:?}");
+    assert_eq!(statuses(&project), ["cancelled"]);
+}
+
 #[test]
 fn a_job_that_is_undone_is_not_taken_up_by_itself() {
     let project = Project::new();
