@@ -37,8 +37,10 @@ pub(crate) fn of(
         .map(|hook| with_keys(hook, &app.environment))
         .collect::<Result<Vec<_>, _>>()?;
     let hooks = OwnHooks::new(&settings, workspace.to_owned(), environment, app.warnings());
-    let hooks =
-        hooks.map_err(|bad| ConfigError::Value { what: "[[hooks]]".into(), message: bad.to_string() })?;
+    let hooks = hooks.map_err(|bad| ConfigError::Value {
+        what: format!("`{}`, [[hooks]]", app.places.user_file.display()),
+        message: bad.to_string(),
+    })?;
     config.user.hooks.iter().for_each(|hook| warn_of_no_tool(app, hook));
     if of_plugins.is_empty() {
         return Ok(Arc::new(hooks));

@@ -88,7 +88,7 @@ fn ten() -> u64 {
 #[derive(Debug, thiserror::Error)]
 pub enum BadHook {
     /// It has no target, or two.
-    #[error("a hook has either a `command` or a `url`")]
+    #[error("a hook needs either a `command` or a `url`")]
     HookTarget,
     /// The timeout is too short to ask the hook.
     #[error("its `timeout` is 0 seconds")]

@@ -91,7 +91,7 @@ async fn an_address_is_asked_like_a_command() {
 #[test]
 fn a_hook_that_cannot_work_is_refused() {
     let header = |name: &str, value: &str| [(name.to_owned(), value.to_owned())].into();
-    let either = "a hook has either a `command` or a `url`";
+    let either = "a hook needs either a `command` or a `url`";
     let table = [
         (HookSettings { url: None, ..hook("") }, either),
         (HookSettings { command: Some("true".into()), ..hook("http://x") }, either),
