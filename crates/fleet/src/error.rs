@@ -77,6 +77,13 @@ impl FleetError {
         match error.code() {
             Some(state) if is_passing(state) => Self::Unreachable { place, why },
             Some(state) if is_refusal(state) => Self::Refused { place, why },
+            Some(state) if *state == SqlState::INSUFFICIENT_PRIVILEGE => Self::Schema(format!(
+                "the user of {place} has too few rights ({why}); `haft fleet migrate` needs the owner of the database, other \
+                 commands need the rights to read and write Haft's tables"
+            )),
+            Some(state) if *state == SqlState::CHARACTER_NOT_IN_REPERTOIRE => {
+                Self::Usage(format!("an argument contains a character that PostgreSQL cannot store: {why}"))
+            }
             Some(state) if is_no_table(state) => Self::Schema(format!(
                 "the fleet's database at {place} has no Haft tables ({why}); create them with `haft fleet migrate`"
             )),
@@ -152,8 +159,7 @@ fn is_passing(state: &SqlState) -> bool {
 }
 
 fn is_refusal(state: &SqlState) -> bool {
-    state.code().starts_with("28")
-        || [SqlState::INVALID_CATALOG_NAME, SqlState::INSUFFICIENT_PRIVILEGE].contains(state)
+    state.code().starts_with("28") || *state == SqlState::INVALID_CATALOG_NAME
 }
 
 fn is_no_table(state: &SqlState) -> bool {

@@ -44,10 +44,16 @@ pub struct NewJob {
     pub profile: String,
 }
 
+/// Maximum bytes of a job's description: more than a long task, and little enough for lists and journals.
+const MAX_DESCRIPTION_BYTES: usize = 256 << 10;
+/// Maximum characters of the first line of a description that lists show.
+const MAX_TITLE_LENGTH: usize = 200;
+
 /// Adds a job to the database, with the first entry of its journal, unless a job with its ID exists.
 ///
 /// # Errors
-/// [`FleetError::Limit`] if its owner or its queue already has the maximum number of pending jobs.
+/// [`FleetError::Limit`] if its owner or its queue already has the maximum number of pending jobs, [`FleetError::Usage`] if
+/// the description is empty or too long.
 pub async fn add(database: &Database, new: &NewJob) -> Result<(), FleetError> {
     let statement = "WITH put AS (INSERT INTO jobs (id, owner, kind, title, repository, base, priority, max_attempts, queue) \
                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $10) ON CONFLICT DO NOTHING RETURNING id), \
@@ -58,13 +64,24 @@ pub async fn add(database: &Database, new: &NewJob) -> Result<(), FleetError> {
     if order.description.trim().is_empty() {
         return Err(FleetError::Usage("the job has no task: its description is empty".to_owned()));
     }
+    if order.description.len() > MAX_DESCRIPTION_BYTES {
+        return Err(FleetError::Usage(format!(
+            "the description of the job has {} bytes; at most {MAX_DESCRIPTION_BYTES} are allowed: put the rest into a file of \
+             the repository",
+            order.description.len()
+        )));
+    }
     if let Some(url) = repository.as_deref().filter(|url| !is_address(url)) {
         let url = url.escape_debug();
         return Err(FleetError::Usage(format!(
             "`{url}` is not a repository: expected a URL or an absolute path"
         )));
     }
-    let title: String = order.description.lines().next().unwrap_or_default().replace('\0', " ");
+    let line = order.description.lines().next().unwrap_or_default().replace('\0', " ");
+    let title = match line.char_indices().nth(MAX_TITLE_LENGTH) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    };
     let parameters: Parameters<'_> = &[
         (&id.0, Type::TEXT),
         (&owner.0, Type::TEXT),
@@ -110,11 +127,7 @@ pub async fn cancel(
     owner: Option<&Owner>,
 ) -> Result<Option<JobLine>, FleetError> {
     let Some(before) = job(database, id, owner).await? else { return Ok(None) };
-    let conclusion = Conclusion {
-        status: JobStatus::Cancelled,
-        reason: "stopped by a person".to_owned(),
-        evidence: Vec::new(),
-    };
+    let conclusion = cancelled();
     let whole = serde_json::to_string(&conclusion).unwrap_or_default();
     let statement = "UPDATE jobs SET is_cancelled = true, \
          token = CASE WHEN status = 'running' THEN token ELSE token + 1 END, \
@@ -128,6 +141,15 @@ pub async fn cancel(
         &[(&id, Type::TEXT), (&conclusion.reason, Type::TEXT), (&whole, Type::TEXT)];
     database.query_within(SHORT, "cancel a job", statement, parameters).await?;
     Ok(Some(before))
+}
+
+/// The conclusion of a job that was canceled.
+pub(crate) fn cancelled() -> Conclusion {
+    Conclusion {
+        status: JobStatus::Cancelled,
+        reason: "stopped by a person".to_owned(),
+        evidence: Vec::new(),
+    }
 }
 
 /// Puts a job of `owner` (`None`: of any owner) that is dead, failed or canceled back into the queue, once its branch

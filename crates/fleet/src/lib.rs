@@ -77,7 +77,7 @@ pub use push::{
     PushDevice, PushNotice, add_push_device, push_devices, push_key, put_off_notice, remove_notice,
     remove_push_device, take_notices,
 };
-pub use queue::{Claimed, Heard, Settled, claim, put_back, renew, settle, sweep};
+pub use queue::{Claimed, Heard, Settled, claim, put_back, release_others, renew, settle, sweep};
 pub use queues::{DEFAULT_QUEUE, QueueAccess, access, check_queue, check_worker, set_access};
 pub use replay_changes::replay_changes;
 pub use requests::{Request, RequestAnswer, answer_request, begin_request};

@@ -96,7 +96,8 @@ impl Objects {
 }
 
 fn retries() -> RetryConfig {
-    RetryConfig { retry_timeout: RETRY_TIMEOUT, ..RetryConfig::default() }
+    // The time is what ends the retries, not their number.
+    RetryConfig { retry_timeout: RETRY_TIMEOUT, max_retries: 1_000, ..RetryConfig::default() }
 }
 
 fn hash_of(bytes: &[u8]) -> String {

@@ -3,11 +3,15 @@
 use crate::{
     database::{Database, Parameters, SHORT},
     error::FleetError,
+    jobs,
     lease::Lease,
     owners::Owner,
 };
 use haft_core::{Command, Conclusion, SessionId};
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio_postgres::{Row, types::Type};
 
 /// The delay after a first failed attempt. It doubles with each further one, up to five minutes.
@@ -58,6 +62,21 @@ pub async fn claim(
         &[(&worker, Type::TEXT), (&length, Type::FLOAT8), (&queues, Type::TEXT_ARRAY)];
     let rows = database.query("claim a job", statement, parameters).await?;
     Ok(rows.first().map(claimed))
+}
+
+/// Puts back the jobs that `worker` claimed and does not have, without counting an attempt: PostgreSQL carried out a claim
+/// whose answer was lost. `leases`: the jobs that it has.
+pub async fn release_others(
+    database: &Database,
+    worker: &str,
+    leases: &[Arc<Lease>],
+) -> Result<(), FleetError> {
+    let statement = "UPDATE jobs SET token = token + 1, worker = NULL, leased_until = NULL, attempts = attempts - 1, \
+         status = 'pending', run_after = clock_timestamp() \
+       WHERE worker = $1 AND status = 'running' AND id <> ALL($2) RETURNING pg_notify('haft_jobs', id)";
+    let known: Vec<&str> = leases.iter().map(|lease| lease.job.0.as_str()).collect();
+    let parameters: Parameters<'_> = &[(&worker, Type::TEXT), (&known, Type::TEXT_ARRAY)];
+    database.query("put back jobs of a lost answer", statement, parameters).await.map(|_| ())
 }
 
 fn claimed(row: &Row) -> Claimed {
@@ -139,15 +158,20 @@ pub async fn sweep(database: &Database) -> Result<(i64, i64), FleetError> {
     let statement = "WITH late AS (SELECT id FROM jobs WHERE status = 'running' AND leased_until <= clock_timestamp() \
          FOR UPDATE SKIP LOCKED), \
        swept AS (UPDATE jobs SET token = token + 1, worker = NULL, leased_until = NULL, \
-           status = CASE WHEN attempts >= max_attempts THEN 'dead' ELSE 'pending' END, \
-           ended = CASE WHEN attempts >= max_attempts THEN clock_timestamp() END, \
-           reason = 'its worker was not heard of any more', \
+           status = CASE WHEN is_cancelled THEN 'cancelled' WHEN attempts >= max_attempts THEN 'dead' ELSE 'pending' END, \
+           ended = CASE WHEN is_cancelled OR attempts >= max_attempts THEN clock_timestamp() END, \
+           reason = CASE WHEN is_cancelled THEN $2 ELSE 'its worker was not heard of any more' END, \
+           conclusion = CASE WHEN is_cancelled THEN $3 ELSE conclusion END, \
            run_after = clock_timestamp() + least(300, $1::float8 * 2 ^ (attempts - 1)) * interval '1 second' \
          FROM late WHERE jobs.id = late.id RETURNING jobs.id, status) \
        SELECT count(*) FILTER (WHERE status = 'pending'), count(*) FILTER (WHERE status = 'dead'), \
          max(pg_notify('haft_jobs', id)::text) FROM swept";
     let pause = BACK_OFF.as_secs_f64();
-    let rows = database.query("look for late workers", statement, &[(&pause, Type::FLOAT8)]).await?;
+    let conclusion = jobs::cancelled();
+    let whole = serde_json::to_string(&conclusion).unwrap_or_default();
+    let parameters: Parameters<'_> =
+        &[(&pause, Type::FLOAT8), (&conclusion.reason, Type::TEXT), (&whole, Type::TEXT)];
+    let rows = database.query("look for late workers", statement, parameters).await?;
     Ok((rows[0].get(0), rows[0].get(1)))
 }
 
@@ -156,19 +180,26 @@ pub async fn sweep(database: &Database) -> Result<(i64, i64), FleetError> {
 pub async fn put_back(database: &Database, lease: &Lease, why: &str, counts: bool) -> Result<(), FleetError> {
     let statement = "WITH back AS (UPDATE jobs SET token = token + 1, worker = NULL, leased_until = NULL, \
            attempts = CASE WHEN $4 THEN attempts ELSE attempts - 1 END, \
-           status = CASE WHEN $4 AND attempts >= max_attempts THEN 'dead' ELSE 'pending' END, \
-           ended = CASE WHEN $4 AND attempts >= max_attempts THEN clock_timestamp() END, reason = $3, \
+           status = CASE WHEN is_cancelled THEN 'cancelled' WHEN $4 AND attempts >= max_attempts THEN 'dead' \
+             ELSE 'pending' END, \
+           ended = CASE WHEN is_cancelled OR $4 AND attempts >= max_attempts THEN clock_timestamp() END, \
+           reason = CASE WHEN is_cancelled THEN $6 ELSE $3 END, \
+           conclusion = CASE WHEN is_cancelled THEN $7 ELSE conclusion END, \
            run_after = CASE WHEN $4 THEN clock_timestamp() \
              + least(300, $5::float8 * 2 ^ (attempts - 1)) * interval '1 second' ELSE clock_timestamp() END \
          WHERE id = $1 AND token = $2 AND status = 'running' RETURNING id) \
        SELECT pg_notify('haft_jobs', id) FROM back";
     let (why, pause) = (why.replace('\0', " "), BACK_OFF.as_secs_f64());
+    let conclusion = jobs::cancelled();
+    let whole = serde_json::to_string(&conclusion).unwrap_or_default();
     let parameters: Parameters<'_> = &[
         (&lease.job.0, Type::TEXT),
         (&lease.token, Type::INT8),
         (&why, Type::TEXT),
         (&counts, Type::BOOL),
         (&pause, Type::FLOAT8),
+        (&conclusion.reason, Type::TEXT),
+        (&whole, Type::TEXT),
     ];
     database.query_until(|| !lease.lasts(), "put a job back", statement, parameters).await?;
     Ok(())

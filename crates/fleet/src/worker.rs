@@ -5,7 +5,7 @@ use crate::{
     database::{Database, Parameters},
     error::FleetError,
     git::Repository,
-    lease::Leases,
+    lease::{Lease, Leases},
     live::LiveSender,
     prepared,
     queue::{self, Branch, Claimed, Heard},
@@ -196,6 +196,8 @@ impl Worker {
     async fn take_jobs(self: &Arc<Self>, work: Arc<dyn Work>) -> Result<(), FleetError> {
         let (tasks, slots) = (TaskTracker::new(), Slots::new(self.settings.jobs));
         let mut notices = self.database.notices();
+        // Until then, PostgreSQL may carry out a claim whose answer was lost.
+        let mut unsure_until: Option<Instant> = None;
         let ended = loop {
             let Some(Some(slot)) = self.unless_over(slots.take()).await else {
                 match self.ends_with(&tasks).await {
@@ -205,17 +207,28 @@ impl Worker {
             };
             let sent = Instant::now();
             let Settings { lease, queues, .. } = &self.settings;
-            match queue::claim(&self.database, &self.instance, *lease, queues).await {
+            let claimed = async {
+                if unsure_until.is_some_and(|until| sent < until) {
+                    queue::release_others(&self.database, &self.instance, &self.leases.all()).await?;
+                }
+                queue::claim(&self.database, &self.instance, *lease, queues).await
+            };
+            match claimed.await {
                 Ok(Some(job)) => {
                     self.answered(Asks::Jobs);
                     let (worker, work) = (self.clone(), work.clone());
+                    let own = Arc::new(Lease::new(job.id.clone(), job.token, *lease, sent));
+                    self.leases.add(own.clone());
                     tasks.spawn(async move {
-                        worker.attempt(job, sent, slot, &*work).await;
+                        worker.attempt(job, own, slot, &*work).await;
                     });
                     continue;
                 }
                 Ok(None) => self.answered(Asks::Jobs),
-                Err(error) if error.is_passing() => self.note(Asks::Jobs, &error),
+                Err(error) if error.is_passing() => {
+                    unsure_until = Some(Instant::now() + 2 * *lease);
+                    self.note(Asks::Jobs, &error);
+                }
                 Err(error) => break Err(error),
             }
             drop(slot);

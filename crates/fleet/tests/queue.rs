@@ -6,7 +6,7 @@ use haft_core::{
 use haft_fleet::{
     Claimed, DEFAULT_QUEUE, Database, FleetClient, FleetError, Lease, Limited, Limits, Migrated, Moved,
     NewJob, Owner, Period, Settled, Writer, add, add_owner, cancel, claim, client_of, entries_since, job,
-    migrate, put_back, renew, retry, set_limits, settle, status, sweep,
+    migrate, put_back, release_others, renew, retry, set_limits, settle, status, sweep,
 };
 use haft_testing::postgres::Postgres;
 use std::{
@@ -226,6 +226,70 @@ async fn what_fails_is_tried_later_and_at_last_left_to_people() {
         server.sql("UPDATE jobs SET run_after = now()");
     }
     assert_eq!(server.sql("SELECT status, attempts FROM jobs"), "dead|3");
+}
+
+/// PostgreSQL may carry out a claim that its worker has given up.
+#[tokio::test]
+async fn a_claim_whose_answer_was_lost_is_given_back_and_not_counted() {
+    let Some(server) = Postgres::start() else { return };
+    let database = open(&server, &["a"]).await;
+    for id in ["held", "lost"] {
+        add(&database, &new_job(id, "a")).await.expect("a job");
+    }
+    let held = claim(&database, "w", LONG, &[]).await.expect("an answer").expect("a job");
+    let lost = claim(&database, "w", LONG, &[]).await.expect("an answer").expect("a job");
+    let other = claim(&database, "v", LONG, &[]).await.expect("an answer");
+    assert_eq!((held.id.0.as_str(), lost.id.0.as_str(), other), ("held", "lost", None));
+    release_others(&database, "w", &[lease(&held)]).await.expect("an answer");
+    assert_eq!(server.sql("SELECT status, attempts FROM jobs ORDER BY id"), "running|1\npending|0");
+    let again = claim(&database, "v", LONG, &[]).await.expect("an answer").expect("a job");
+    assert_eq!((again.id.0.as_str(), again.attempt), ("lost", 1));
+    release_others(&database, "w", &[lease(&held)]).await.expect("an answer");
+    assert_eq!(server.sql("SELECT DISTINCT status FROM jobs"), "running");
+    let refused = settle(&database, &lease(&lost), &done(), None).await.expect("an answer");
+    assert_eq!(refused, Settled::Refused);
+}
+
+#[tokio::test]
+async fn a_canceled_job_ends_also_if_its_worker_does_not_hear_of_it() {
+    let Some(server) = Postgres::start() else { return };
+    let database = open(&server, &["a"]).await;
+    for id in ["dies", "returns"] {
+        add(&database, &new_job(id, "a")).await.expect("a job");
+    }
+    claim(&database, "w", LONG, &[]).await.expect("an answer").expect("a job");
+    let returns = claim(&database, "w", LONG, &[]).await.expect("an answer").expect("a job");
+    for id in ["dies", "returns"] {
+        cancel(&database, id, None).await.expect("an answer").expect("a job");
+    }
+    late(&server, "dies");
+    sweep(&database).await.expect("an answer");
+    put_back(&database, &lease(&returns), "no model", false).await.expect("an answer");
+    let ended = "SELECT status, reason, conclusion::json->>'status', ended IS NOT NULL FROM jobs ORDER BY id";
+    let line = "cancelled|stopped by a person|cancelled|t";
+    assert_eq!(server.sql(ended), format!("{line}\n{line}"));
+}
+
+#[tokio::test]
+async fn a_description_has_a_limit_and_lists_show_its_beginning() {
+    let Some(server) = Postgres::start() else { return };
+    let database = open(&server, &["a"]).await;
+    let mut long = new_job("j", "a");
+    long.order.description = "x".repeat(300_000);
+    let refused = add(&database, &long).await.expect_err("it is too long");
+    assert!(matches!(&refused, FleetError::Usage(why) if why.contains("at most 262144")), "{refused}");
+    long.order.description = "é".repeat(1_000);
+    add(&database, &long).await.expect("a job");
+    assert_eq!(server.sql("SELECT title FROM jobs"), format!("{}…", "é".repeat(200)));
+    let odd = job(&database, "a\0b", None).await.expect_err("no ID is like this");
+    assert!(matches!(&odd, FleetError::Usage(_)), "{odd}");
+    server.sql("CREATE ROLE stranger LOGIN");
+    let stranger = server.address().replace("haft@", "stranger@");
+    let refused = match Database::open(&stranger).await {
+        Err(error) => error,
+        Ok(database) => job(&database, "j", None).await.expect_err("it may not read"),
+    };
+    assert!(refused.to_string().contains("too few rights (permission denied"), "{refused}");
 }
 
 /// How many jobs the workers of the simulation have.

@@ -156,9 +156,7 @@ async fn waiting<T: Send + 'static>(
 }
 
 impl Worker {
-    pub(super) async fn attempt(&self, job: Claimed, sent: Instant, slot: Slot, work: &dyn Work) {
-        let lease = Arc::new(Lease::new(job.id.clone(), job.token, self.settings.lease, sent));
-        self.leases.add(lease.clone());
+    pub(super) async fn attempt(&self, job: Claimed, lease: Arc<Lease>, slot: Slot, work: &dyn Work) {
         let ended = match Place::make(&self.settings.folder, &job) {
             Ok(place) => self.begin(&job, &lease, &place, slot, work).await,
             Err(error) => {
