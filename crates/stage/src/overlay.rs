@@ -316,7 +316,11 @@ impl View for OverlayView {
         let named = difference.changes.iter().map(|change| &change.path).chain(&difference.bulk.paths);
         // A path that is not UTF-8 cannot be recorded, and so could not be undone.
         if let Some(path) = named.into_iter().find(|path| path.to_str().is_none()) {
-            let why = format!("the name `{}` is not UTF-8", path.to_string_lossy().escape_debug());
+            let name = path.to_string_lossy();
+            let why = format!(
+                "the name `{}` is not UTF-8, so that no undo could find the file; nothing that the command changed is kept",
+                name.escape_debug()
+            );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         self.blobs.keep(&kept, &self.stop)?;
