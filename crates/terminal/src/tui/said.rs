@@ -1,6 +1,6 @@
 //! Carries out the typed text.
 use super::{
-    app::{App, Done, Hint, Request},
+    app::{App, Done, Hint},
     input::Attached,
 };
 use crate::{
