@@ -33,7 +33,7 @@ fn a_turn_without_rounds_says_what_is_left() {
     // Without a list the last words stand for it.
     let talks = place.script("t", &[json!({"say": "I look at the parser.", "calls": look(1)["calls"]})]);
     let ran = place.run(&["run", "--model", &talks, "--max-rounds", "1", "go"]);
-    assert!(ran.err.contains("(1 rounds are used up; last of all: I look at the parser.)"), "{ran:?}");
+    assert!(ran.err.contains("(1 round is used up; last of all: I look at the parser.)"), "{ran:?}");
     // It can be taken up.
     let id = object["session"].as_str().unwrap();
     let resumed = place.run(&["sessions", "resume", id, "--model", &model]);
