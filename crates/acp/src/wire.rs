@@ -22,7 +22,7 @@ const MAX_WAITING_UPDATES: usize = 64;
 /// Maximum bytes of a message; a longer one is skipped. A prompt with some pictures has a tenth of that.
 const MAX_MESSAGE_BYTES: u64 = 32 << 20;
 
-/// How long a response waits until the output written before it was read.
+/// Maximum time that a response waits until the editor has read the output before it.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Maximum bytes of the buffer that are kept from one message to the next.
@@ -52,20 +52,20 @@ impl Flow {
         }
     }
 
-    /// Counts a message that was sent.
+    /// Counts an update that was sent.
     pub(super) fn sent(&self) {
         self.waiting.fetch_add(1, SeqCst);
     }
 
-    /// Counts a message that was written, or that cannot be written anymore.
+    /// Counts an update that was written, or that cannot be written anymore.
     pub(super) fn is_written(&self) {
         self.waiting.fetch_sub(1, SeqCst);
         self.written.notify_waiters();
     }
 }
 
-/// Carries messages both ways. Ends when the library closes its end and all its output is written, or when a write
-/// fails; the end of `input` closes the library's input. `is_taken`: whether all output was read.
+/// Carries messages both ways. Ends when the library closes its end and all its output is written, or when reading or
+/// writing fails; the end of `input` closes the library's input. `is_taken`: whether all output was read.
 pub(super) async fn carry(
     input: impl AsyncRead,
     output: impl AsyncWrite,

@@ -1,4 +1,4 @@
-//! [`of`]: the hooks that the user sets up in `[[hooks]]`, and those of plugins.
+//! [`of`]: the hooks that the user sets up in `[[hooks]]` and `[[claude_hooks]]`, and those of plugins.
 use crate::{
     App,
     config::{Config, ConfigError, Environment},

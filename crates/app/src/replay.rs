@@ -206,7 +206,7 @@ struct Said<'a> {
     samples: RetoldSamples,
     /// What the replay does not run again.
     hooks: NotAgain,
-    /// The agents of the subagents.
+    /// The names of the agents that ran as subagents.
     agents: &'a BTreeSet<String>,
 }
 

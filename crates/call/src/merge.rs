@@ -21,7 +21,8 @@ pub(crate) enum Merge {
     Clean(Option<FileState>),
     /// Both sides changed the same lines; the state has both between conflict markers.
     Marked(FileState),
-    /// Both sides changed the file, and it has no lines to merge.
+    /// Both sides changed the file in ways that cannot be merged: one removed it, it is not a text file, or their modes
+    /// or attributes differ.
     Conflict,
 }
 

@@ -8,8 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Runs `tool` for at most `seconds`; 0, and a tool that ends its calls by itself, for no limit. A panic is an error
-/// for the model. If the call is given up, [`ToolContext::cancel`] is set for work that it started elsewhere.
+/// Runs `tool` for at most `seconds`. There is no limit if `seconds` is 0 or the tool limits the time of its calls
+/// itself ([`AnyTool::ends_itself`]). A panic becomes an error for the model. If the call times out or is dropped, its
+/// [`ToolContext::cancel`] is cancelled, which ends work that it started in other tasks.
 ///
 /// # Errors
 /// Fails if the tool does, panics, or takes too long.

@@ -11,7 +11,7 @@ pub fn spaced(value: &Value) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Writes `, ` and `: `.
+/// Formatter that writes `, ` between values and `: ` after keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Spaced;
 

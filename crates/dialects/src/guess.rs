@@ -3,10 +3,11 @@
 use super::{DIALECTS, Dialect, ProblemKind, Said, Setting, read};
 use std::cmp::Reverse;
 
-/// Returns the dialect whose delimiters are in `text`, even if its calls are invalid, or another one that parses more
-/// calls of known tools. Returns `None` if no dialect parses a call.
+/// Returns the dialect whose delimiters are in `text`, even if its calls are invalid. Another dialect wins if it parses
+/// more calls of known tools, unless the text ends within a call. If no delimiters with calls are found, returns the
+/// dialect that parses the most calls, or `None` if none parses a valid call.
 pub fn guess(setting: &Setting, text: &str) -> Option<&'static Dialect> {
-    // With this setting, a lenient reader would complete a call that was cut off.
+    // With `beginnings`, a lenient dialect would complete a call that was cut off and be preferred for it.
     let setting = &Setting { beginnings: false, ..setting.clone() };
     let found = |dialect: &'static Dialect| (dialect, Found::of(dialect, setting, text));
     let signed = by_delimiters(text).map(found).filter(|(_, found)| found.calls + found.problems > 0);
@@ -57,8 +58,8 @@ impl Found {
         found
     }
 
-    /// The sort key, smallest is best: the most calls, the fewest invalid ones, the least text. Among equals, the first
-    /// dialect wins.
+    /// The sort key, smallest is best: the most calls of known tools, then the most valid calls, the fewest invalid
+    /// ones, the least text. Among equals, the first dialect wins.
     fn rank(&self) -> (Reverse<usize>, Reverse<usize>, usize, usize) {
         (Reverse(self.known), Reverse(self.calls), self.problems, self.prose)
     }

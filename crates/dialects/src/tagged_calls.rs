@@ -297,7 +297,7 @@ impl<'a> Body<'a> {
         if !is_tool(name) && is_tool(short) { short } else { name }
     }
 
-    /// Whether a delimiter follows that counts between values.
+    /// Whether parsing can continue: the block is complete, or another delimiter that counts between values follows.
     fn stops_again(&self) -> bool {
         !self.is_cut || self.reading.stops.first(self.text, self.at).is_some()
     }

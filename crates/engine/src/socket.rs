@@ -83,7 +83,7 @@ use tokio::{
 
 /// The socket's name in the folder of its session.
 const FILE_NAME: &str = "socket";
-/// Bytes that fit into the address of a socket (`sun_path`, less its end).
+/// Bytes that fit into the address of a socket (`sun_path` without the terminating zero byte).
 const MAX_ADDRESS_BYTES: usize = 107;
 /// Maximum clients; further ones are rejected.
 const MAX_CLIENTS: usize = 64;
@@ -126,9 +126,9 @@ enum Notice {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         taken: Option<CommandId>,
     },
-    /// The text of a file that the next entries name.
+    /// The text of a file whose hash the next entries name.
     Content { hash: Hash, text: String },
-    /// The command is carried out.
+    /// The command begins to run: its first entry has the number `from` or a later one.
     Begun { id: CommandId, from: Seq },
     /// The command waits, and is in the journal.
     Queued { id: CommandId },
@@ -153,7 +153,7 @@ pub(crate) struct SessionSocket {
     owner: u32,
     /// Holds the journal's lock, so that no other process creates a socket before this one is removed.
     journal: Journal,
-    /// Clients keep no session open.
+    /// Weak, so that clients do not keep the session open.
     mailbox: mpsc::WeakUnboundedSender<SessionMessage>,
     permission: Permission,
     answering: Arc<Answering>,
@@ -225,8 +225,8 @@ impl Drop for SessionSocket {
     }
 }
 
-/// Opens the socket; returns it and its owner. Replaces a socket that a dead process left: this process holds the
-/// journal's lock.
+/// Opens the socket; returns it and the ID of the user who owns it. Replaces a socket that a dead process left: this
+/// process holds the journal's lock.
 fn listen(folder: &Path, path: &Path) -> io::Result<(UnixListener, u32)> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -7,11 +7,12 @@ use sha2::{Digest, Sha256};
 use std::time::Duration;
 use tokio_postgres::{Row, types::Type};
 
-/// The owner who makes a request.
+/// The name of an owner.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Owner(pub String);
 
-/// Creates an owner, or changes the token of one. Without a token, no client can sign in with this name.
+/// Creates an owner, or replaces the token of an existing one. Without `token`, an existing owner keeps its token, and
+/// a new one has none.
 ///
 /// Fails unless the name has only letters, digits and `-_.@+`, at most 64.
 pub async fn add_owner(database: &Database, owner: &Owner, token: Option<&str>) -> Result<(), FleetError> {
@@ -95,7 +96,7 @@ pub async fn client_of(database: &Database, token: &str) -> Result<Option<FleetC
 /// owner that has a token cannot be taken over.
 ///
 /// # Errors
-/// If the name is invalid or belongs to another owner, or PostgreSQL cannot be reached.
+/// If the name is invalid, if the owner has a token and the name is not verified, or if PostgreSQL cannot be reached.
 pub async fn log_in(
     database: &Database,
     owner: &Owner,
@@ -134,8 +135,8 @@ pub async fn log_out(database: &Database, token: &str) -> Result<(), FleetError>
     database.query_within(SHORT, "end a login", statement, &[(&hash, Type::TEXT)]).await.map(|_| ())
 }
 
-/// Ends all logins of an owner, and stops notifying the devices that were added with them. Returns the number of
-/// logins.
+/// Ends all logins of an owner, and stops notifying the devices that were added with them. Returns the number of logins
+/// that were still valid.
 ///
 /// # Errors
 /// [`FleetError::Usage`] if there is no such owner; if PostgreSQL cannot be reached.

@@ -10,7 +10,7 @@ use tokio_postgres::{Row, types::Type};
 /// A request as it was first stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Identifies the request.
+    /// Identifies the request's content: a request with the same key and another content is refused.
     pub request: String,
     /// The ID of the job that it makes, if any.
     pub job: SessionId,
@@ -29,8 +29,8 @@ pub struct RequestAnswer {
     pub body: String,
 }
 
-/// Stores a request under the name of its key, and returns the request that was first stored under it. Keys are removed
-/// when they are older than `kept`.
+/// Stores a request under `name`, which stands for its key, and returns the request that was first stored under this
+/// name. Removes all requests that are older than `kept`.
 pub async fn begin_request(
     database: &Database,
     name: &str,

@@ -5,7 +5,7 @@ fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)
     successors(Some(error as &(dyn Error + 'static)), |&error| error.source())
 }
 
-/// Returns the error of the operating system, if there is one.
+/// Returns the kind of the innermost I/O error, usually one of the operating system, if there is one.
 pub fn io_kind(error: &reqwest::Error) -> Option<io::ErrorKind> {
     causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).last().map(io::Error::kind)
 }

@@ -5,8 +5,9 @@ use nucleo_matcher::{
 };
 use std::{borrow::Borrow, cmp::Reverse};
 
-/// Returns the indices of the texts that contain the characters of `typed` in this order, best match first; all indices
-/// if `typed` is empty. An upper-case letter matches only itself.
+/// Returns the indices of the texts that match `typed`, best match first; all indices if `typed` is empty. A text must
+/// contain the characters of each word of `typed` in their order; the words may match in any order. A word with an
+/// upper-case letter is matched case-sensitively. Has the syntax of [`Pattern::parse`] (`^`, `$`, `'`, `!`).
 pub fn fitting<T: Borrow<str>>(texts: impl IntoIterator<Item = T>, typed: &str) -> Vec<usize> {
     let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
     let pattern = Pattern::parse(typed, CaseMatching::Smart, Normalization::Smart);
@@ -23,8 +24,8 @@ pub fn fitting<T: Borrow<str>>(texts: impl IntoIterator<Item = T>, typed: &str) 
     scored.into_iter().map(|(.., place)| place).collect()
 }
 
-/// How a prompt names a file: `@NAME`, and `@"NAME"` if the name has blanks. The name of a folder is left open, so that
-/// a path below it can follow.
+/// How a prompt names a file: `@NAME`, and `@"NAME"` if the name has blanks. The name of a folder, which ends with `/`,
+/// is never quoted, so that the user can continue it with a path below.
 pub fn mention(name: &str) -> String {
     let is_plain = !name.contains(char::is_whitespace) || name.contains('"') || name.ends_with('/');
     if is_plain { format!("@{name}") } else { format!("@\"{name}\"") }

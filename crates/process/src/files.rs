@@ -18,7 +18,7 @@ pub fn own_folder(folder: &Path) -> io::Result<()> {
     })
 }
 
-/// Writes a file, and replaces its content.
+/// Writes a file, and replaces its content. A new file can be read only by this user; an existing one keeps its mode.
 pub fn write_own_file(file: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(file)?;
     file.write_all(content.as_ref())

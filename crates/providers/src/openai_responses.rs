@@ -1,4 +1,4 @@
-//! [`body`]: requests of OpenAI's Responses. Responses are parsed in [`reply`].
+//! [`body`]: requests of OpenAI's API "Responses". Its replies are parsed in [`reply`].
 //!
 //! The vendor stores nothing (`store: false`): each request has the whole conversation, including thoughts, which are
 //! encrypted.

@@ -14,7 +14,7 @@ impl Bucket {
         Self { most, a_second, left: most, since: None }
     }
 
-    /// Takes one from the bucket. Returns false if the bucket is empty.
+    /// Takes one unit from the bucket. Returns false if the bucket is empty.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
         let passed = self.since.map_or(0.0, |since| now.saturating_duration_since(since).as_secs_f64());
         self.since = Some(now);

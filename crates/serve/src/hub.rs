@@ -42,7 +42,7 @@ const EVENT_CAPACITY: usize = 1_024;
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Maximum number of open sessions, working or idle.
 const MAX_OPEN: usize = 8_192;
-/// How long after a sign-out a stream of its user ends.
+/// Maximum time after a sign-out until a stream of the user ends.
 const USER_INTERVAL: Duration = Duration::from_secs(2);
 /// Maximum depth of a tree of sessions.
 const MAX_DEPTH: usize = 64;

@@ -19,7 +19,8 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Maximum bytes of a file that is copied. No tool edits larger files, and replaced contents are stored.
+/// Maximum bytes of a file that is copied. No tool edits larger files, and each content that a call replaces takes
+/// space in the store.
 const MAX_COPIED_BYTES: u64 = 64 << 20;
 
 /// See the table at [`crate::LocalStage`].
@@ -113,14 +114,15 @@ struct Copies {
     shown: Vec<Change>,
 }
 
-/// A file that the call may write.
+/// A file that the call may write, or that it reads with one of the `shown` changes.
 #[derive(Clone)]
 struct Copy {
     /// The original file, links followed.
     real: PathBuf,
     /// The private copy for the call.
     private: PathBuf,
-    /// A copy of the content when the view was opened, if there was any, because the original may change meanwhile.
+    /// A copy of the original content, if there was any, made together with the private copy, because the original may
+    /// change meanwhile.
     pristine: PathBuf,
     before: Option<FileState>,
 }
@@ -207,7 +209,7 @@ impl View for Copies {
         // A tool may also name a file by its path in the view.
         let inside = path.strip_prefix(&self.root).unwrap_or(path);
         let real = self.workspace.join(inside);
-        // Declared files are found by their name first: a link may lead elsewhere since it was judged.
+        // Declared files are found by their name first: a link may have been changed since the call was judged.
         let copy = self.copy_of(&real).or_else(|| self.copy_of(&resolve(&self.workspace, inside)));
         copy.unwrap_or(real)
     }

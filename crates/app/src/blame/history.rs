@@ -154,7 +154,8 @@ struct Reader<'a> {
     opened: &'a SessionOpened,
     numbers: HashMap<(Seq, CallId), usize>,
     session: Session,
-    /// The last call with each ID, and with the ID of the task that it began.
+    /// Index of the last call with each ID. A call that began a background task is also listed under the call ID of
+    /// that task.
     by_id: HashMap<CallId, usize>,
     prompt: String,
     model: String,

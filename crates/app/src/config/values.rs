@@ -4,7 +4,8 @@ use haft_core::schema::nearest;
 use haft_providers::vendors;
 use haft_tools::search_engines;
 
-/// Describes the first such value: the value, what was expected, and the line if it is known.
+/// Describes the first value of `user` that cannot be used: the value, what was expected, and the line of `text` if it
+/// is known.
 pub(super) fn wrong_value(user: &UserFile, text: &str) -> Option<String> {
     wrong_command_limit(&user.commands, text)
         .or_else(|| wrong_address(user, text))
@@ -49,7 +50,7 @@ fn wrong_address(user: &UserFile, text: &str) -> Option<String> {
     })
 }
 
-/// Whether it is an address, or begins with an environment variable, which may contain one.
+/// Whether `text` is an address, or begins with an environment variable, which may contain one.
 fn is_address(text: &str) -> bool {
     ["http://", "https://", "${"].iter().any(|begins| text.starts_with(begins))
 }

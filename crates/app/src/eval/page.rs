@@ -66,7 +66,7 @@ fn models(rows: &[EvalRow]) -> String {
     table + "</table>\n"
 }
 
-/// The interval as a bar from 0 to 100 %, with a mark for the share.
+/// The confidence interval as a bar from 0 to 100 %, with a mark at the share of solved runs.
 fn bar(row: &EvalRow) -> String {
     let (low, high) = (row.interval.low * 200.0, row.interval.high * 200.0);
     let share = row.solved as f64 / row.of.max(1) as f64 * 200.0;

@@ -84,7 +84,7 @@ pub struct RunRecord {
     pub why: Option<String>,
     /// The session that worked on it.
     pub session: SessionId,
-    /// Duration from the prompt to the end of the turn.
+    /// Duration from the prompt to the end of the turn, in seconds.
     pub seconds: f64,
     /// Number of replies of the model.
     pub rounds: u32,

@@ -40,7 +40,7 @@ pub struct EvalRow {
     pub interval: Interval,
     /// Cost of all runs in US dollars; `None` if a price is unknown.
     pub cost_usd: Option<f64>,
-    /// Median duration of a run, from the prompt to the end of the turn; `None` without runs.
+    /// Median duration of a run in seconds, from the prompt to the end of the turn; `None` without runs.
     pub seconds: Option<f64>,
     /// Median number of replies in a run.
     pub rounds: Option<f64>,
@@ -186,8 +186,8 @@ impl EvalRow {
         rows.next()
     }
 
-    /// A sentence, without its full stop, which says that the model is worse than in that evaluation; `None` if it is
-    /// not.
+    /// A sentence, without its full stop, which says that the model is worse than in the evaluation that
+    /// [`Self::before`] finds; `None` if it is not.
     pub(super) fn regression(&self, earlier: &[EvalReport]) -> Option<String> {
         let (id, before) = self.before(earlier)?;
         self.interval.is_below(&before.interval).then(|| {

@@ -11,12 +11,12 @@ use haft_providers::Scripted;
 use serde_json::json;
 use std::{path::Path, sync::Arc};
 
-/// Timeout for all setup commands.
+/// Timeout of all setup commands together, in seconds.
 const MAX_SECONDS: u64 = 30 * 60;
 
 impl Jobs {
-    /// Runs the shell commands `commands` in `tree`, with network access and with `secrets` as variables. They are
-    /// confined like the commands of an agent, unless `spec` turns that off.
+    /// Runs the shell commands `commands` in `tree`, with network access and with `secrets` as variables. They must be
+    /// confined, unless `spec` has the mode [`Mode::Full`]: then its setting for the sandbox applies.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! [`fetch`]: copies the files of a plugin into a folder of Haft's own, from a folder or, with `git`, from an address.
+//! [`fetch`] gets the files of a plugin from a folder or, with `git`, from an address; [`copy`] copies them into a
+//! folder of Haft's own.
 use crate::Failure;
 use haft_core::git_settings::{FIXED_SETTINGS, options};
 use haft_process::{Exit, Program};
@@ -11,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-/// Maximum number of files in a plugin.
+/// Maximum number of files and folders in a plugin.
 const MAX_FILES: usize = 5_000;
 
 /// Maximum size of a file, in bytes.
@@ -94,8 +95,8 @@ async fn clone(source: &str, temporary: &Path, environment: &[(String, String)])
     Ok(Fetched { folder, commit: Some(commit.trim().to_owned()), _clone: Some(clone) })
 }
 
-/// Runs `git` without hooks, submodules, filters for large files, and prompts, and only with protocols that start no
-/// program that the address chooses. Returns its output, or why it failed.
+/// Runs `git` without hooks, submodules, Git LFS downloads, and prompts, and only with protocols under which an address
+/// cannot choose a program to start. Returns its output, or why it failed.
 pub(super) async fn git(
     folder: &Path,
     arguments: Vec<OsString>,
@@ -134,8 +135,9 @@ pub(super) async fn git(
     }
 }
 
-/// Copies the files of a plugin without those of Git, and returns their SHA-256. Fails for anything that no plugin
-/// needs: links that lead out, names that are not plain text, devices, and too large or too many files.
+/// Copies the files of a plugin without those of Git, and returns one SHA-256 over their names and contents. Fails for
+/// anything that no plugin needs: links that lead out, names that are not plain text, devices, and too large or too
+/// many files.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<String, Failure> {
     let mut copying = Copying { root: from.canonicalize()?, files: 0, bytes: 0, digest: Sha256::new() };
     copying.folder(&copying.root.clone(), to)?;

@@ -127,7 +127,7 @@ impl Page {
         }
     }
 
-    /// The address at which the API of the server describes it:
+    /// The address at which the API of the server describes the pull request:
     /// `docs.github.com/en/rest/pulls/pulls#get-a-pull-request`, which GitHub Enterprise Server has below `/api/v3`,
     /// and `docs.gitlab.com/api/merge_requests/#get-single-mr`.
     fn api(&self, page: &Address) -> Result<Address, haft_http::AddressError> {
@@ -143,7 +143,7 @@ impl Page {
         }
     }
 
-    /// The reference to fetch from the repository to get its commits.
+    /// The reference to fetch from the repository to get the commits of the pull request.
     fn reference(&self) -> String {
         match self {
             Self::GitHub { number, .. } => format!("pull/{number}/head"),

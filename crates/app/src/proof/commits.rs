@@ -18,7 +18,7 @@ use std::{
     process::Stdio,
 };
 
-/// The trailer of a message that names a session; also the beginning of a note that does.
+/// The trailer with which a commit message names a session. A line of a Git note that names one begins with it, too.
 pub(super) const TRAILER: &str = "Haft-Session";
 
 /// The commits of a range, the oldest first.

@@ -19,7 +19,8 @@ impl RetoldSamples {
 }
 
 impl Sampler for RetoldSamples {
-    /// Not used, since the recording answers the question that names the model.
+    /// Must not be `None`, or else requests are rejected. The text is not shown, because the recording answers the
+    /// question that names the model.
     fn model(&self) -> Option<&str> {
         Some("the recorded model")
     }

@@ -72,7 +72,8 @@ impl Reply {
         Vec::new()
     }
 
-    /// Ends the reply and its calls. Discards the calls if the reply was aborted.
+    /// Ends the reply, and returns the updates that end its open calls. Returns none if the reply was aborted
+    /// ([`StopReason::is_endless`]).
     fn end(&mut self, stop: StopReason) -> Vec<Update> {
         self.stop = Some(stop);
         let open = self.calls.values_mut().filter(|call| !call.has_ended && !stop.is_endless());
@@ -94,8 +95,8 @@ impl Reply {
         self.said.is_empty() && self.calls.is_empty()
     }
 
-    /// Returns whether the reply ended without text and calls; it may have thoughts. A reply that was refused or cut
-    /// off does not count: its stop reason explains it.
+    /// Returns whether the reply ended without text and calls; it may have thoughts. A reply with thoughts that was
+    /// refused or cut off does not count: its stop reason explains it.
     pub fn is_no_answer(&self) -> bool {
         let is_a_word = |part: &Part| matches!(part, Part::Text { text } if !text.trim().is_empty());
         let says_why = !self.is_empty() && (self.stop().is_cut_off() || self.stop() == StopReason::Refusal);

@@ -239,7 +239,7 @@ pub enum Fact {
         name: String,
         #[serde(flatten)]
         result: ToolResult,
-        /// Time since the call's start, including the wait for an approval, in milliseconds.
+        /// Time since the call's start, without the time that it waited for the user, in milliseconds.
         duration_ms: u64,
     },
     /// A background task began, which outlives its call. If it works in a view, its changes are staged under
@@ -505,7 +505,7 @@ impl Outcome {
         })
     }
 
-    /// Returns whether a limit ended the turn.
+    /// Returns whether Haft ended the turn: at a limit, or because the model repeated itself.
     pub fn is_limit(self) -> bool {
         matches!(self, Self::RoundLimit | Self::Budget | Self::Repeating)
     }

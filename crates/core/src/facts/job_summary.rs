@@ -49,7 +49,7 @@ struct Fold {
     rounds: u32,
     progress: String,
     has_begun: bool,
-    /// Whether the last entry is a rewind by the user.
+    /// Whether the user has undone work since the last prompt or continuation.
     is_undone: bool,
     asking: Asking,
     conclusion: Option<Conclusion>,

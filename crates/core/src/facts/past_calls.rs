@@ -6,7 +6,7 @@ use crate::{
 use serde_json::Value;
 use std::{path::PathBuf, sync::Arc};
 
-/// The calls of a session, without those before which a rewind went back.
+/// The calls of a session, without those that a rewind removed from the conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PastCalls {
     /// The calls, in the order in which they were made. The first one has the number 1.
@@ -36,7 +36,7 @@ pub struct PastCall {
     pub reads: Vec<FileRead>,
     /// `None` if it has not ended.
     pub result: Option<ToolResult>,
-    /// Its changes of files, one for each step.
+    /// Its changes of files, in order. A file that it changed in several steps is listed several times.
     pub changes: Vec<Change>,
     /// Folders in which it changed more than is recorded.
     pub unrecorded: Vec<PathBuf>,
@@ -179,7 +179,7 @@ impl PastCalls {
 }
 
 impl PastCall {
-    /// Returns the call as the model made it.
+    /// Returns the call with its [`arguments`](Self::arguments), which are the checked ones if it started.
     pub fn made(&self) -> ToolCall {
         ToolCall::new(self.id.0.clone(), self.name.clone(), self.arguments.clone())
     }

@@ -23,7 +23,7 @@ impl Running {
                 Fact::ToolStarted { call, how, .. } => {
                     started.insert(call, *how);
                 }
-                // The call may have ended before its work is recorded.
+                // The end of the call may be recorded before the start of its task.
                 Fact::ToolEnded { call, name, result, .. } => {
                     let how = started.get(call).copied();
                     result.job.iter().for_each(|job| begin(&mut running, job, name, how));

@@ -17,7 +17,8 @@ impl Aliases {
     /// No other names.
     pub const NONE: Self = Self { names: &[], parameters: &[] };
 
-    /// `value` with the names of `schema`. If a name is given by itself too, its other name stays, to be reported.
+    /// Returns `value` with aliases replaced by the names in `schema`. If an object has a name and its alias, the alias
+    /// stays, so that the check reports it.
     pub(crate) fn rename(&self, value: Value, schema: &Value) -> Value {
         match value {
             Value::Object(object) => Value::Object(self.rename_in(object, schema.get("properties"))),

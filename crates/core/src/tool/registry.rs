@@ -11,7 +11,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// The tools that an agent may call, in the order in which they were registered. Cheap to clone.
+/// The tools of an agent, in the order in which they were registered or offered. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Registry {
     tools: IndexMap<String, Registered>,
@@ -22,7 +22,7 @@ pub struct Registry {
 pub struct Registered {
     /// The tool.
     pub tool: Arc<dyn AnyTool>,
-    /// Made at the first call of the tool: most tools are never called.
+    /// Compiled when it is first needed, usually at the first call of the tool: most tools are never called.
     schema: Arc<OnceLock<Schema>>,
     /// The types of the parameters in the schema that models are shown.
     told_types: Arc<OnceLock<Schema>>,
@@ -232,9 +232,10 @@ impl Registry {
         self
     }
 
-    /// Returns the tool with this name; otherwise the tool whose name differs only in case or surrounding spaces;
-    /// otherwise the tool for which other products use this name; otherwise the first of these for the name without the
-    /// decorations that gpt-oss and others add.
+    /// Returns the tool with this name; otherwise the only tool whose own or shown name differs at most in case or
+    /// surrounding spaces; otherwise the only tool for which other products use this name. If there is none, searches
+    /// in the same way for the name without the decorations that gpt-oss and others add. Tools that cannot be called
+    /// are not returned.
     pub fn get(&self, name: &str) -> Option<&Registered> {
         self.any(name).filter(|registered| registered.offer != Offer::Disabled)
     }
@@ -282,7 +283,8 @@ impl Registry {
         )
     }
 
-    /// Returns the names of the offered tools, in the order of registration.
+    /// Returns the names of the offered tools, as models are shown them: in the order of [`Registry::offering`],
+    /// otherwise of registration.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.offered().map(|told| told.name.as_str())
     }
@@ -294,7 +296,8 @@ impl Registry {
         offered.map(|registered| registered.in_names(&tools)).collect()
     }
 
-    /// Returns the descriptions in the form for models: `{"type":"function","function":{name,description,parameters}}`.
+    /// Returns the descriptions of the offered tools in the form for models:
+    /// `{"type":"function","function":{name,description,parameters}}`.
     pub fn definitions(&self) -> Vec<Value> {
         self.offered().map(ToolSpec::definition).collect()
     }
@@ -305,7 +308,7 @@ impl Registry {
         self.offered().map(line).collect()
     }
 
-    /// Returns every tool that can be called, whether or not models are shown it.
+    /// Returns every tool, including those that models are not shown and those that cannot be called.
     pub fn all(&self) -> impl Iterator<Item = &Registered> {
         self.tools.values()
     }

@@ -11,7 +11,7 @@ pub enum EngineError {
     NoSuchAgent {
         /// The name that was asked for.
         name: String,
-        /// All there are.
+        /// The names of all agents, as a text.
         known: String,
     },
     /// The model that an agent names cannot be opened.
@@ -22,7 +22,7 @@ pub enum EngineError {
         /// The reason, as a text.
         why: String,
     },
-    /// The home is in the workspace: the session's journal would be staged with it.
+    /// The home is in the workspace, so the session's journal would be tracked like a file of the workspace.
     #[error("the sessions directory `{home}` is inside the workspace `{workspace}`")]
     HomeInWorkspace {
         /// The folder of the sessions.
@@ -39,7 +39,7 @@ pub enum EngineError {
     /// No process has the session open, so it cannot be joined.
     #[error("the session `{0}` is not open in any process")]
     NotOpen(SessionId),
-    /// The process that has it open accepts no clients.
+    /// The process that has the session open accepts no clients.
     #[error("cannot join the session `{id}`, which another process has open: {why}")]
     NotJoined {
         /// Which.
@@ -47,7 +47,7 @@ pub enum EngineError {
         /// The error message of that process, or of the system.
         why: String,
     },
-    /// The machine that has it cannot be reached, or rejects clients.
+    /// The machine that has the session cannot be reached, or rejects clients.
     #[error("cannot attach to the session `{id}`: {why}")]
     NotAttached {
         /// Which.

@@ -52,7 +52,7 @@ pub(crate) enum StreamEnd {
     TooLarge,
     Interrupted,
     Failed(ProviderError),
-    /// The reply was ended at a limit of the turn, so no further request is possible.
+    /// The provider wanted to retry the request, but another attempt would exceed the budget.
     Reached(Reached),
 }
 
@@ -124,7 +124,7 @@ fn refuse_secrets(parts: &mut [Part], journal: &Journal) {
         let hidden = journal.hidden(call.arguments.clone());
         if call.problem.is_none() && hidden != call.arguments {
             call.problem = Some(SECRET_IN_ARGUMENTS.into());
-            // Taken from the hidden value: a secret would not be found in JSON text.
+            // The redacted value is used, because a secret with escaped characters would not be found in JSON text.
             call.arguments = hidden.to_string().into();
         }
     }
@@ -266,7 +266,7 @@ pub(crate) fn allows_longer_reply(log: &Log, session: &SessionContext, tokens: u
     wanted(room_for_reply(session, &log.transcript)) > u64::from(tokens)
 }
 
-/// The whole conversation; sharing its messages costs one pointer each.
+/// The request with the whole conversation; its messages are shared, which costs one pointer each.
 pub(crate) fn request(session: &SessionContext, transcript: &Transcript) -> Request {
     let kit = session.toolbox.kit();
     let prefix = &kit.prefix;

@@ -77,7 +77,8 @@ fn is_terminal() -> bool {
     stdin().is_terminal() && stderr().is_terminal()
 }
 
-/// The ID of the session that was requested, that the user selects, or that is the only one; `None` if the user leaves.
+/// The ID of the session: a new one or the requested one, the only one, or the one that the user selects; `None` if the
+/// user leaves.
 async fn session(
     cli: &CliContext,
     args: &AttachArgs,
@@ -101,7 +102,8 @@ async fn session(
     }
 }
 
-/// The ID of the session with this ID or title. A session that is not listed is opened by its ID.
+/// The ID of the session that `asked` names: by its ID, the beginning of its ID, or its title. If no listed session
+/// matches, `asked` itself is used as the ID.
 fn named(asked: &str, listed: &[ListedSession]) -> Result<String, Failure> {
     if listed.iter().any(|session| session.id == asked) {
         return Ok(asked.to_owned());

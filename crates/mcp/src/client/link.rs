@@ -44,8 +44,8 @@ use tokio::{
 pub(crate) struct Link {
     pub(crate) service: RunningService<RoleClient, Client>,
     pub(crate) calls: Arc<Calls>,
-    /// The roots that the first call waits for; `None` for a service, which is seldom on this machine and has its own
-    /// folders.
+    /// The roots that the first call waits for; `None` for a server with a URL, which is seldom on this machine and has
+    /// its own folders.
     roots: Option<Roots>,
     greeted: Instant,
     /// The program, if Haft started one.
@@ -95,8 +95,8 @@ const END_CHECK_INTERVAL: Duration = Duration::from_millis(5);
 const MAX_END_CHECKS: usize = 20;
 
 impl Link {
-    /// Starts the server and does the handshake, in two ways if the first one fails: MCP 2026-07-28 has no
-    /// `initialize`, and older servers support nothing else.
+    /// Starts the server and does the handshake, in a second way if the server refuses the first one: MCP 2026-07-28
+    /// has no `initialize`, and older servers support nothing else.
     pub(crate) async fn open(
         server: &McpServer,
         folder: &Path,
@@ -279,7 +279,7 @@ impl Running {
         Ok((running, (output, piped.input)))
     }
 
-    /// Waits a moment for the program to end, since it has closed its output.
+    /// Waits up to 100 ms for the program to end, so that its exit status is known.
     async fn wait_for_end(&self) {
         for _ in 0..MAX_END_CHECKS {
             if matches!(self.process.lock().ended(), Ok(Some(_))) {

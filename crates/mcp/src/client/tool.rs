@@ -57,7 +57,7 @@ impl AnyTool for RemoteTool {
         self.is_read_only
     }
 
-    /// A silent server has its own timeout, and one that asks the user may wait.
+    /// Calls have a timeout of their own for a silent server, and may take longer while the server asks the user.
     fn ends_itself(&self) -> bool {
         true
     }
@@ -96,7 +96,7 @@ fn clean(name: &str) -> String {
     name.chars().map(|c| if fits(c) { c } else { '_' }).collect()
 }
 
-/// Fingerprint of the whole definition of the tool by the server.
+/// Fingerprint of the server's whole definition of the tool.
 fn print(tool: &Tool) -> String {
     hash(&serde_json::to_vec(tool).unwrap_or_default())[..16].to_owned()
 }

@@ -1,4 +1,4 @@
-//! [`JobTool`]: an agent's jobs as a tool: each call is a job, with its evidence.
+//! [`JobTool`]: offers an agent as an MCP tool: each call runs a job, and returns its conclusion with the evidence.
 use super::{
     Offer,
     agent::{failed, object},

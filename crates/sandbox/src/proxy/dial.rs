@@ -39,7 +39,7 @@ pub(super) async fn dial(host: &Host, private: bool) -> Result<TcpStream, Refusa
 }
 
 /// Whether the address is allowed: a rule for an address, or for `localhost`, allows exactly that. Any other name may
-/// only resolve to public addresses.
+/// only resolve to public addresses or, with `private`, to addresses outside of this machine.
 fn may_be_reached(host: &Host, address: &SocketAddr, private: bool) -> bool {
     match host.domain() {
         None => true,

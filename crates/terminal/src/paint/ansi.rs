@@ -4,8 +4,8 @@ use ratatui::{
     text::Line,
 };
 
-/// Appends `line` to `text`. A background color is extended to the last of `columns` without blanks, which would be
-/// copied along.
+/// Appends `line` to `text`. A background color is extended to the last of `columns` by erasing the rest of the line,
+/// because the user would copy blanks along with the text.
 pub(crate) fn paint(text: &mut String, line: &Line<'_>, columns: usize) {
     for span in &line.spans {
         let style = line.style.patch(span.style);

@@ -32,7 +32,7 @@ pub(super) fn coerce(value: Value, schema: &Value) -> Value {
     }
 }
 
-/// The only type that a value must have if it is not null.
+/// The single type that a value must have unless it is null; `None` if the schema allows several types, or any.
 pub(super) fn wanted(schema: &Value) -> Option<&str> {
     match schema.get("type")? {
         Value::Array(types) => match types.iter().filter_map(Value::as_str).collect::<Vec<_>>()[..] {

@@ -21,7 +21,7 @@ pub(super) fn without_comments(body: &str) -> &str {
     rest
 }
 
-/// The commands of a block. An unclosed quote ends with its line.
+/// The commands of a block. A command with an unclosed quote ends with its first line.
 pub(super) fn commands(body: &str) -> Vec<Command<'_>> {
     let mut commands = Vec::new();
     let mut rest = without_comments(body);
@@ -90,9 +90,9 @@ fn quoted<'a>(quote: char, text: &'a str, word: &mut String) -> Option<&'a str> 
 /// A here-document: after `<<WORD`, `<<-WORD` or `<<'WORD'`, from the next line on.
 struct Document<'a> {
     text: &'a str,
-    /// End of its mark.
+    /// Byte offset of the end of its mark (`<<WORD`).
     behind: usize,
-    /// End of the line that terminates it.
+    /// Byte offset of the end of the line that terminates it.
     end: usize,
 }
 

@@ -32,7 +32,7 @@ pub(super) async fn list(
     Ok(list.print("no such jobs: `haft fleet add` queues one")?)
 }
 
-/// A table with the same columns, without a JSON form.
+/// A table with the columns of [`list`], without a JSON form.
 pub(super) fn table(jobs: &[JobLine]) -> Table<8> {
     let mut table = Table::of_ids(HEADINGS);
     jobs.iter().for_each(|job| table.row(row(job)));
