@@ -5,14 +5,15 @@
 //! directions are lines of JSON.
 //!
 //! ```text
-//! client: {"from":SEQ}                 first, and once owner:
-//! {"type":"joined","next":SEQ,"mode":MODE,"may_allow":BOOL} what is recorded before that comes now owner:
-//! {"seq":…,"at":…,"type":…}    events from SEQ on, as `haft_core::line` writes them client: {"type":"interrupt"}
-//! a `haft_core::Command`; with "id":NUMBER the client is told how far it is owner:
-//! {"type":"begun","id":NUMBER,"from":SEQ} before the first entry that comes of that command owner:
-//! {"type":"queued","id":NUMBER} it waits for the turn that runs, and is in the journal owner:
-//! {"type":"done","id":NUMBER}  behind the last one owner:   {"type":"error","message":…,"id":NUMBER|null} of a command
-//! that cannot be read or is refused; nothing else comes of it owner:   {"type":"closed","failure":…|null}
+//! client: {"from":SEQ}                 first, and once
+//! owner:  {"type":"joined","next":SEQ,"mode":MODE,"may_allow":BOOL}  the entries recorded before follow
+//! owner:  {"seq":…,"at":…,"type":…}    events from SEQ on, as `haft_core::line` writes them
+//! client: {"type":"interrupt"}         a `haft_core::Command`; with "id":NUMBER, its progress is reported:
+//! owner:  {"type":"begun","id":NUMBER,"from":SEQ}  before the first entry of the command
+//! owner:  {"type":"queued","id":NUMBER}  the command waits for the running turn, and is in the journal
+//! owner:  {"type":"done","id":NUMBER}  after the last entry of the command
+//! owner:  {"type":"error","message":…,"id":NUMBER|null}  the command cannot be read or is refused; nothing follows
+//! owner:  {"type":"closed","failure":…|null}
 //! ```
 //!
 //! A client may send prompts, interrupt, undo, and choose a stricter mode. It cannot choose a more permissive mode,
