@@ -26,6 +26,7 @@ mod words;
 use claude::ClaudeRules;
 pub use environment::Environment;
 pub use error::ConfigError;
+use error::{of_project, plain};
 pub use files::{
     KeyNames, KeysFile, McpFile, McpOAuthFile, McpRootsFile, ModelFile, Rules, UpdateFile, VendorFile,
 };
@@ -41,7 +42,6 @@ pub(crate) use values::provider_names;
 pub use words::{EditorMode, Hyperlinks, NotificationKind};
 
 use crate::{system::SYSTEMS, untrusted_file};
-use haft_core::schema::nearest;
 use haft_core::{Budget, Limits, Mode, Network, Policy, ProcessLimits, Rule, Ruling, Sandbox};
 use haft_engine::Profile;
 use haft_stage::CommandAccess;
@@ -83,7 +83,8 @@ impl Config {
         let (user, person): (UserFile, String) = read(&places.user_file)?;
         check_user(&places.user_file, &person, &user)?;
         let file = project_file(workspace);
-        let found = read(&file).map_err(|error| of_project(error, &places.user_file));
+        let is_own = |name: &str| SETTINGS.iter().any(|setting| setting.key == name);
+        let found = read(&file).map_err(|error| of_project(error, &places.user_file, is_own));
         let (project, theirs): (ProjectFile, String) = found?;
         check_rules(&file, &theirs, Ruling::Ask, [&project.rules.deny, &project.rules.ask])?;
         let kept = KeptKeys::load(&places.keys_file)?;
@@ -355,35 +356,6 @@ fn told(error: &toml::de::Error, text: &str) -> String {
     }
 }
 
-/// The message of the parser in words that users of the file know, with the setting that an unknown one may stand for.
-fn plain(message: &str) -> String {
-    let words = message.split(' ').map(|word| match word {
-        "f64" => "a number",
-        "u8" | "u16" | "u32" | "u64" | "usize" | "i64" => "a whole number",
-        word => word,
-    });
-    let message = words
-        .collect::<Vec<_>>()
-        .join(" ")
-        .replace("a nonzero a whole number", "a whole number above 0")
-        .replace("expected a sequence", "expected a list, such as [\"a\"]");
-    let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
-    let near = unknown.and_then(|(unknown, known)| {
-        let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
-        nearest(unknown, &known).map(str::to_owned)
-    });
-    near.map_or(message.clone(), |near| format!("{message}; did you mean `{near}`?"))
-}
-
-/// Says of a setting that only the user's own file may have where it belongs.
-fn of_project(error: ConfigError, own: &Path) -> ConfigError {
-    let ConfigError::Wrong { path, message } = error else { return error };
-    let unknown = message.split_once("unknown field `").and_then(|(_, rest)| rest.split_once('`'));
-    let is_own = unknown.is_some_and(|(name, _)| SETTINGS.iter().any(|setting| setting.key == name));
-    let message = if is_own { format!("{message}; it belongs in `{}`", own.display()) } else { message };
-    ConfigError::Wrong { path, message }
-}
-
 #[cfg(test)]
 impl Config {
     /// Makes a configuration of these two files, without reading any file.
@@ -492,6 +464,15 @@ mod tests {
         for (user, project, expected) in table {
             let told = loaded(user, project, &[]).unwrap_err();
             assert!(told.starts_with(expected), "{told}");
+        }
+        let ends = [
+            ("modle = 1", "", "; did you mean `model`?"),
+            ("", "model = \"openai/x\"", "; it belongs in `/config.toml`"),
+            ("", "[rules]\ndeny = \"x\"", "expected a list, such as [\"a\"]"),
+        ];
+        for (user, project, expected) in ends {
+            let told = loaded(user, project, &[]).unwrap_err();
+            assert!(told.trim_end().ends_with(expected), "{told}");
         }
         assert!(
             loaded("", "", &[("HAFT_PERMISSION", "x")])

@@ -9,13 +9,11 @@ use crate::{
     owners::Owner,
     pauses::pauses,
     places::work_place,
+    queue,
     queues::check_queue,
     queues::queues_taken,
 };
-use haft_core::{
-    Command, Conclusion, Entry, Fact, JobSpec, JobStatus, Seq, SessionId, SessionOpened,
-    event::JOURNAL_VERSION, line,
-};
+use haft_core::{Command, Entry, Fact, JobSpec, Seq, SessionId, SessionOpened, event::JOURNAL_VERSION, line};
 use std::time::SystemTime;
 use tokio_postgres::{Row, types::Type};
 
@@ -127,7 +125,7 @@ pub async fn cancel(
     owner: Option<&Owner>,
 ) -> Result<Option<JobLine>, FleetError> {
     let Some(before) = job(database, id, owner).await? else { return Ok(None) };
-    let conclusion = cancelled();
+    let conclusion = queue::cancelled();
     let whole = serde_json::to_string(&conclusion).unwrap_or_default();
     let statement = "UPDATE jobs SET is_cancelled = true, \
          token = CASE WHEN status = 'running' THEN token ELSE token + 1 END, \
@@ -141,15 +139,6 @@ pub async fn cancel(
         &[(&id, Type::TEXT), (&conclusion.reason, Type::TEXT), (&whole, Type::TEXT)];
     database.query_within(SHORT, "cancel a job", statement, parameters).await?;
     Ok(Some(before))
-}
-
-/// The conclusion of a job that was canceled.
-pub(crate) fn cancelled() -> Conclusion {
-    Conclusion {
-        status: JobStatus::Cancelled,
-        reason: "stopped by a person".to_owned(),
-        evidence: Vec::new(),
-    }
 }
 
 /// Puts a job of `owner` (`None`: of any owner) that is dead, failed or canceled back into the queue, once its branch

@@ -3,11 +3,10 @@
 use crate::{
     database::{Database, Parameters, SHORT},
     error::FleetError,
-    jobs,
     lease::Lease,
     owners::Owner,
 };
-use haft_core::{Command, Conclusion, SessionId};
+use haft_core::{Command, Conclusion, JobStatus, SessionId};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -167,12 +166,21 @@ pub async fn sweep(database: &Database) -> Result<(i64, i64), FleetError> {
        SELECT count(*) FILTER (WHERE status = 'pending'), count(*) FILTER (WHERE status = 'dead'), \
          max(pg_notify('haft_jobs', id)::text) FROM swept";
     let pause = BACK_OFF.as_secs_f64();
-    let conclusion = jobs::cancelled();
+    let conclusion = cancelled();
     let whole = serde_json::to_string(&conclusion).unwrap_or_default();
     let parameters: Parameters<'_> =
         &[(&pause, Type::FLOAT8), (&conclusion.reason, Type::TEXT), (&whole, Type::TEXT)];
     let rows = database.query("look for late workers", statement, parameters).await?;
     Ok((rows[0].get(0), rows[0].get(1)))
+}
+
+/// The conclusion of a job that was canceled.
+pub(crate) fn cancelled() -> Conclusion {
+    Conclusion {
+        status: JobStatus::Cancelled,
+        reason: "stopped by a person".to_owned(),
+        evidence: Vec::new(),
+    }
 }
 
 /// Puts a job back that the worker cannot continue. It is tried again after a delay, unless no attempts are left.
@@ -190,7 +198,7 @@ pub async fn put_back(database: &Database, lease: &Lease, why: &str, counts: boo
          WHERE id = $1 AND token = $2 AND status = 'running' RETURNING id) \
        SELECT pg_notify('haft_jobs', id) FROM back";
     let (why, pause) = (why.replace('\0', " "), BACK_OFF.as_secs_f64());
-    let conclusion = jobs::cancelled();
+    let conclusion = cancelled();
     let whole = serde_json::to_string(&conclusion).unwrap_or_default();
     let parameters: Parameters<'_> = &[
         (&lease.job.0, Type::TEXT),
