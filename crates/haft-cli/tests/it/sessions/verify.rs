@@ -143,8 +143,10 @@ fn an_interrupted_call_is_not_made_again() {
     let model = place.script("m", &[bash("echo begun; sleep 600"), json!({"say": "Done."})]);
     let mut run = place.haft(&["run", "--json", "--permission", "accept-edits", "--model", &model, "go"]);
     let mut run = run.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let sessions = place.path().join("home/sessions");
+    let has_session = || fs::read_dir(&sessions).is_ok_and(|mut folders| folders.next().is_some());
     let has_begun = || fs::read_to_string(place.journal()).is_ok_and(|text| text.contains("tool_started"));
-    while !crate::kit::exists(&place.path().join("home/sessions")) || !has_begun() {
+    while !has_session() || !has_begun() {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     let kill = std::process::Command::new("kill").args(["-s", "INT", &run.id().to_string()]).status();
