@@ -1,11 +1,13 @@
 //! [`AppWork`]: runs attempts at the jobs of a fleet. A restored session continues like any job that lost its process.
 use crate::{
     Begun, DEFAULT_QUEUE, Ended, FleetError, LiveSender, NewJob, Owner, Preparation, Work, replay_changes,
+    replay_changes::lost_changes,
 };
 use futures::{FutureExt, StreamExt, future::BoxFuture};
 use haft_app::{App, Failure, SessionSpec};
 use haft_core::{
-    BaseCommit, Command, Conclusion, Entry, Fact, JobSpec, JobStatus, Outcome, Resource, SessionId, dollars,
+    BaseCommit, Channel, Command, Conclusion, Entry, Fact, JobSpec, JobStatus, Outcome, Part, Resource,
+    SessionId, dollars, past_calls::PastCalls,
 };
 use haft_engine::{Session, Turns};
 use std::{
@@ -75,7 +77,8 @@ async fn attempt(app: &App, spec: &SessionSpec, begun: Begun) -> Result<Ended, F
         job.engine.shut_down().await;
         return Err(error.into());
     }
-    let mut turns = Followed { session: &job.session, live, commands, cancelled, leave };
+    let note = lost_changes(&entries);
+    let mut turns = Followed { session: &job.session, note, live, commands, cancelled, leave };
     let concluded = job.run(&mut turns).await;
     let (outcome, has_begun) = (job.last_outcome(), !is_too_little(&job.session.entries()));
     job.engine.shut_down().await;
@@ -115,17 +118,46 @@ struct Left;
 /// Runs turns that users steer and stop through the database.
 struct Followed<'a> {
     session: &'a Session,
+    /// What the model reads before its first request of this attempt, and was not told yet.
+    note: Option<String>,
     live: LiveSender,
     commands: mpsc::UnboundedReceiver<Command>,
     cancelled: CancellationToken,
     leave: CancellationToken,
 }
 
+impl Followed<'_> {
+    /// The first command of the attempt with the note for the model, and a command to send once its turn has begun.
+    fn with_note(&mut self, command: Command) -> (Command, Option<Command>) {
+        let Some(note) = self.note.take().map(Part::text) else { return (command, None) };
+        let reminder = |note| Command::Prompt { parts: vec![note], channel: Some(Channel::reminder()) };
+        match command {
+            Command::Prompt { mut parts, channel } => {
+                parts.push(note);
+                (Command::Prompt { parts, channel }, None)
+            }
+            // A prompt would end the calls that were cut off, such as a question to the user.
+            Command::Continue if has_open_calls(&self.session.entries()) => (command, Some(reminder(note))),
+            Command::Continue => (reminder(note), None),
+            command => (command, None),
+        }
+    }
+}
+
+/// Whether calls of the last turn have no result yet.
+fn has_open_calls(entries: &[Arc<Entry>]) -> bool {
+    PastCalls::of(entries).calls.iter().any(|call| call.result.is_none())
+}
+
 impl Turns for Followed<'_> {
     type Error = Left;
 
     async fn turn(&mut self, command: Command) -> Result<Outcome, Left> {
+        let (command, next) = self.with_note(command);
         let mut turn = self.session.start(command);
+        if let Some(next) = next {
+            let _it_has_ended = self.session.send(next);
+        }
         let mut is_told = false;
         loop {
             tokio::select! {

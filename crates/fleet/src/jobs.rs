@@ -145,7 +145,7 @@ pub async fn cancel(
 /// is published. Returns whether there is one.
 pub async fn retry(database: &Database, id: &str, owner: Option<&Owner>) -> Result<bool, FleetError> {
     let statement = "UPDATE jobs SET status = 'pending', attempts = 0, token = token + 1, run_after = '-infinity', \
-         is_cancelled = false, ended = NULL, worker = NULL, conclusion = NULL \
+         is_cancelled = false, ended = NULL, worker = NULL, conclusion = NULL, reason = NULL \
        WHERE id = $1 AND ($2::text IS NULL OR owner = $2) AND status IN ('dead', 'failed', 'cancelled') \
          AND published IS NOT DISTINCT FROM head \
        RETURNING pg_notify('haft_jobs', id)";

@@ -1,6 +1,8 @@
-//! [`replay_changes`]: applies the changes in the journal to a fresh work tree.
+//! [`replay_changes`]: applies the changes in the journal to a fresh work tree. [`lost_changes`]: what is not among them.
 use crate::error::FleetError;
-use haft_core::{Change, Changed, Entry, Stage, active_path};
+use haft_core::{
+    Change, Changed, Entry, Stage, Tracking, active_path, arguments_in_brief, past_calls::PastCalls,
+};
 use std::{fs, path::Path, sync::Arc};
 
 /// Applies the changes that calls of earlier attempts have settled to `tree`, which begins at the job's branch. Git's
@@ -33,6 +35,31 @@ pub fn replay_changes(stage: &dyn Stage, tree: &Path, entries: &[Arc<Entry>]) ->
         None => Ok(()),
         Some(path) => Err(failed(std::io::Error::other(format!("`{}` is in the way", path.display())))),
     }
+}
+
+/// Maximum number of calls that [`lost_changes`] names.
+const MAX_NAMED: usize = 5;
+
+/// A text for the model of a job that continues in a fresh work tree: the calls whose changes are not all in it, newest
+/// first. `None` if all changes of the earlier attempts were recorded.
+pub(crate) fn lost_changes(entries: &[Arc<Entry>]) -> Option<String> {
+    let past = PastCalls::of(entries);
+    let lost = past.calls.iter().rev();
+    let lost = lost.filter(|call| call.how == Some(Tracking::Untracked) || !call.unrecorded.is_empty());
+    let lost: Vec<String> =
+        lost.map(|call| format!("\n- `{}` {}", call.name, arguments_in_brief(&call.arguments))).collect();
+    let more = match lost.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        more => format!("\n- and {more} earlier"),
+    };
+    let named: String = lost.iter().take(MAX_NAMED).map(String::as_str).collect();
+    (!lost.is_empty()).then(|| {
+        format!(
+            "The job continues in a new copy of the repository, with its commits and all recorded changes. Not \
+             everything that these calls changed was recorded, so it is missing unless it was committed:{named}{more}\n\
+             Look at what is there, and repeat what is needed."
+        )
+    })
 }
 
 fn clear(place: &Path) -> std::io::Result<()> {

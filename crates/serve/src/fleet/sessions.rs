@@ -24,7 +24,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::{Stream, StreamExt, stream};
-use haft_core::{CallId, Command, Entry, Event, Part, changed};
+use haft_core::{CallId, Command, Entry, Event, Fact, Part, changed};
 use haft_fleet::{Following, News};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -281,19 +281,25 @@ pub(super) async fn interrupt(
     send((&context, &asker, &id, key), &[Command::Interrupt]).await
 }
 
-/// Refuses an answer to a call that does not wait for one. What a job asked before its worker was lost, it asks again.
+/// Refuses an answer to a call that does not wait for one of its kind. What a job asked before its worker was lost, it
+/// asks again.
 async fn check_waits(context: &Context, job: &Job, id: &str, commands: &[Command]) -> Answer<()> {
     let answered = commands.iter().find_map(|command| match command {
-        Command::Answer { call, .. } | Command::AnswerInPart { call, .. } | Command::Reply { call, .. } => {
-            Some(call)
-        }
+        Command::Answer { call, .. } | Command::AnswerInPart { call, .. } => Some((call, "an approval")),
+        Command::Reply { call, .. } => Some((call, "an answer")),
         _ => None,
     });
-    let Some(call) = answered.filter(|_| ["running", WAITING].contains(&job.status)) else { return Ok(()) };
+    let Some((call, what)) = answered.filter(|_| ["running", WAITING].contains(&job.status)) else {
+        return Ok(());
+    };
     let kept = KeptJob::read(&context.fleet.database, id, (0, i64::MAX), |_| Vec::new()).await?;
-    match watch::pending(&kept.entries).iter().any(|(waits, _)| waits == call) {
+    let is_asked = |(waits, entry): &(CallId, Arc<Entry>)| {
+        let asks_to_approve = matches!(entry.fact, Fact::ApprovalAsked { .. });
+        waits == call && asks_to_approve == (what == "an approval")
+    };
+    match watch::pending(&kept.entries).iter().any(is_asked) {
         true => Ok(()),
-        false => Err(ApiError::conflict(format!("no call `{}` waits for an answer", call.0.escape_debug()))
+        false => Err(ApiError::conflict(format!("no call `{}` waits for {what}", call.0.escape_debug()))
             .suggest("`GET /v1/sessions/{id}/asked` lists the calls that do")),
     }
 }

@@ -87,6 +87,10 @@ fn a_job_that_waits_for_a_person_says_so_and_leaves_its_slot_to_others() {
     let approve =
         |body: &str| server.ask(&format!("POST /v1/sessions/{first}/approvals/{call}"), body).status;
     assert_eq!(approve(r#"{"answer":"once","accepted":[]}"#), 400);
+    // The text of an answer approves nothing.
+    let replied = server.ask(&format!("POST /v1/sessions/{first}/questions/{call}"), r#"{"answer":"yes"}"#);
+    assert_eq!(replied.status, 409, "{}", replied.body);
+    assert!(replied.body.contains("waits for an answer"), "{}", replied.body);
     assert_eq!(approve(r#"{"answer":"once","because":"only with care"}"#), 400);
     answer(first, "once");
     let _it_may_be_too_late = approve(r#"{"answer":"no","because":"do it otherwise"}"#);

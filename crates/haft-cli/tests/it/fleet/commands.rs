@@ -66,6 +66,9 @@ fn a_dead_job_that_is_canceled_is_dead_no_more() {
     assert_eq!(listed[0]["reason"], "stopped by a person; the last attempt ended: git failed");
     assert_eq!(server.ask(&format!("POST /v1/jobs/{second}/cancel"), "").status, 409);
     assert_eq!(fleet.run(&["fleet", "retry", &second]).out, format!("requeued {second}\n"));
+    // Why it ended is over as well.
+    let pending = jobs(&fleet, &["--status", "pending"]);
+    assert!(!pending[0]["reason"].to_string().contains("git failed"), "{pending:?}");
 }
 
 #[test]

@@ -472,3 +472,34 @@ fn a_worker_that_drains_takes_jobs_again_if_that_is_undone() {
     fleet.wait_for("the second job is begun", || is_running(&second));
     end(&mut worker);
 }
+
+#[test]
+fn what_unconfined_commands_changed_before_a_worker_died_is_told_to_the_model() {
+    let Some(fleet) = Fleet::new() else { return };
+    let id = fleet.add();
+    let make = json!({"calls": [{"name": "bash", "arguments": {"command": "echo one > made.txt"}}]});
+    let script = fleet.place.script("first.jsonl", &[count(), make.clone(), json!({"hang": true})]);
+    let mut first = fleet.worker(&script, &["--lease", "1", "--sandbox", "off"]);
+    let ended =
+        format!("SELECT count(*) FROM entries WHERE job = '{id}' AND line LIKE '%\"type\":\"tool_ended\"%'");
+    fleet.wait_for("both calls have ended", || (fleet.number(&ended) == 2).then_some(()));
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let look = json!({"calls": [{"name": "bash", "arguments": {"command": "ls; cat counter.txt"}}]});
+    let script = fleet.place.script("second.jsonl", &[count(), make, look, publish(), say()]);
+    let mut second = fleet.worker(&script, &["--lease", "2", "--sandbox", "off"]);
+    fleet.wait_until_completed(&id);
+    end(&mut second);
+    let entries = |text: &str| {
+        let statement = format!("SELECT seq FROM entries WHERE job = '{id}' AND line LIKE '%{text}%'");
+        let found = fleet.server.sql(&statement);
+        found.lines().map(|seq| seq.parse().unwrap()).collect::<Vec<usize>>()
+    };
+    let told = entries("\"type\":\"prompted\"%missing unless it was committed:%`bash` echo one > made.txt");
+    // Before the model's next reply.
+    let replied = entries("\"type\":\"replied\"%ls; cat counter.txt");
+    assert!(told.len() == 1 && told < replied, "{told:?} {replied:?}: {}", fleet.log());
+    // The file is gone, and the recorded change is there.
+    assert_eq!(entries("\"type\":\"tool_ended\"%counter.txt\\\\n+end").len(), 1, "{}", fleet.log());
+    assert_eq!(entries("missing unless it was committed:%`edit`"), Vec::<usize>::new());
+}
