@@ -227,7 +227,7 @@ impl Config {
                 Profile::all().iter().map(|profile| format!("`{}`", profile.name)).collect::<Vec<_>>();
             let message =
                 format!("there is no profile `{name}`; there are {}, or name a TOML file", known.join(", "));
-            return Err(ConfigError::Value { what: self.who_says(settings::setting("profile")), message });
+            return Err(self.wrong_value("profile", message));
         }
         let path = PathBuf::from(name);
         let text = untrusted_file::read(&path, None)

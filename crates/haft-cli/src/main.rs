@@ -161,7 +161,8 @@ async fn dispatch(typed: Cli, cli: &CliContext) -> Result<Exit, Failure> {
                 return Ok(exit);
             }
             write!(stdout(), "{}", overview(&command_line::command()))?;
-            Ok(Exit::Usage)
+            Err(Failure::usage("there is no prompt, and no terminal to type one")
+                .hint("`haft \"PROMPT\"` runs one; so does text on standard input"))
         }
     }
 }

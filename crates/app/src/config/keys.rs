@@ -146,7 +146,7 @@ impl Config {
         };
         match self.unknown_account(&name) {
             None => Ok(Some(name)),
-            Some(message) => Err(ConfigError::Value { what: self.who_says(setting("account")), message }),
+            Some(message) => Err(self.wrong_value("account", message)),
         }
     }
 

@@ -1,5 +1,5 @@
 //! [`Origin`]: where a value was set, for `haft config show` and for errors.
-use super::{Config, Dollars, Setting, Settings};
+use super::{Config, ConfigError, Dollars, Setting, Settings, settings::setting};
 use haft_core::{Mode, Rule, Ruling};
 use haft_engine::Profile;
 use std::{
@@ -93,6 +93,15 @@ impl Config {
             max_time: positive(limits.budget.seconds),
             ..said
         }
+    }
+
+    /// The error that the value of the setting `key` cannot be used; it names where the value is set.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such setting.
+    pub fn wrong_value(&self, key: &str, message: impl Into<String>) -> ConfigError {
+        ConfigError::Value { what: self.who_says(setting(key)), message: message.into() }
     }
 
     /// Where the user sets `setting`: the option, the variable, or the file and its line.

@@ -8,6 +8,7 @@ use haft_tools::search_engines;
 /// is known.
 pub(super) fn wrong_value(user: &UserFile, text: &str) -> Option<String> {
     wrong_command_limit(&user.commands, text)
+        .or_else(|| wrong_server(user, text))
         .or_else(|| wrong_address(user, text))
         .or_else(|| wrong_engine(user, text))
         .or_else(|| wrong_vendor(user, text))
@@ -36,6 +37,19 @@ fn wrong_command_limit(commands: &CommandsFile, text: &str) -> Option<String> {
         let message =
             format!("`commands.{key}` has `{relative}`; it must be an absolute path, or begin with `~/`");
         Some(at_line_of_text(relative, text, &message))
+    })
+}
+
+fn wrong_server(user: &UserFile, text: &str) -> Option<String> {
+    user.mcp.iter().find_map(|(name, server)| {
+        let wrong = match (server.command.as_deref(), &server.url) {
+            (Some(""), None) => "has an empty `command`",
+            (Some(_), Some(_)) => "has both `command` and `url`; a server needs exactly one",
+            (None, None) => "has neither `command` nor `url`; a server needs one of them",
+            _ => return None,
+        };
+        let table = format!("[mcp.{name}]");
+        Some(at_line_of(&table, text, &format!("`{table}` {wrong}")))
     })
 }
 

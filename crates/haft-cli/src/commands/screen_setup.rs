@@ -24,7 +24,10 @@ pub(super) fn keys(cli: &CliContext, own: &KeysFile) -> Result<Keys, Failure> {
 
 /// Checks that the screen can be drawn as configured. Every command reports an error in this when it starts.
 pub(super) fn check(cli: &CliContext, config: &Config) -> Result<(), Failure> {
-    look(cli, config.effective().theme.as_deref())?;
+    look(cli, config.effective().theme.as_deref()).map_err(|failure| {
+        let message = config.wrong_value("theme", failure.message).to_string();
+        Failure { message, ..failure }
+    })?;
     status_line(config)?;
     keys(cli, &config.user.keys).map(|_| ())
 }
@@ -33,7 +36,7 @@ pub(super) fn check(cli: &CliContext, config: &Config) -> Result<(), Failure> {
 pub(super) fn status_line(config: &Config) -> Result<StatusLine, Failure> {
     let settings = config.effective();
     StatusLine::new(settings.status_line.as_deref(), settings.status_command)
-        .map_err(|why| Failure::usage(format!("`status_line`: {why}")))
+        .map_err(|why| Failure::from(config.wrong_value("status_line", format!("`status_line`: {why}"))))
 }
 
 /// How the user is notified, according to the configuration.

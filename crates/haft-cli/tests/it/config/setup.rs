@@ -37,6 +37,9 @@ fn help_has_a_page_for_each_topic_and_each_command() {
         assert!(place.run(&["help", topic]).out.to_lowercase().starts_with(topic));
     }
     assert!(place.run(&["--help"]).out.lines().count() <= 40);
+    let bare = place.run(&[]);
+    assert!(bare.code == 2 && bare.out.contains("Talk and work:"), "{bare:?}");
+    assert!(bare.err.starts_with("error: there is no prompt, and no terminal to type one"), "{bare:?}");
     for (words, text) in [
         (&["help", "run"][..], "Usage: haft run"),
         (&["help", "jobs", "add"], "Usage: haft jobs add"),
@@ -324,6 +327,9 @@ fn a_value_that_nothing_can_use_is_told_with_its_line_and_what_was_expected() {
             "[mcp.y]\nurl = \"bar\"\n",
             "line 2: `mcp.y.url` is `bar`; it must begin with `http://` or `https://`",
         ),
+        ("\n[mcp.y]\nargs = [\"a\"]\n", "line 2: `[mcp.y]` has neither `command` nor `url`"),
+        ("[mcp.y]\ncommand = \"a\"\nurl = \"http://b\"\n", "line 1: `[mcp.y]` has both `command` and `url`"),
+        ("[mcp.y]\ncommand = \"\"\n", "line 1: `[mcp.y]` has an empty `command`"),
         (
             "[vendors.openai]\nbase_url = \"x\"\n",
             "`vendors.openai.base_url` is `x`; it must begin with `http://`",

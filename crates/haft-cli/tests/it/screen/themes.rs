@@ -93,12 +93,12 @@ fn mistakes_in_the_set_up_of_the_screen_are_told_at_the_start() {
         ("theme = \"odd\"\n", "odd.toml`: line 2: `bleu` is not a color"),
         ("theme = \"paper\"\n", "line 1: no colors of code are named `Nort`"),
         ("theme = \"older\"\n", "older.toml`: line 1: unknown field `colors`"),
-        ("theme = \"gone\"\n", "there is no theme `gone`"),
+        ("theme = \"gone\"\n", "config.toml`: line 1: there is no theme `gone`"),
         ("theme = \"../config\"\n", "there is no theme `../config`"),
         ("[keys.prompt]\nsumbit = \"F2\"\n", "has no action `sumbit`"),
         ("editor_mode = \"vi\"\n", "line 1: unknown variant `vi`"),
         ("notifications = \"loud\"\n", "line 1: unknown variant `loud`"),
-        ("status_line = \"{modell}\"\n", "there is no `{modell}`; did you mean `{model}`?"),
+        ("status_line = \"{modell}\"\n", "config.toml`: line 1: `status_line`: there is no `{modell}`; did you mean `{model}`?"),
         ("hyperlinks = \"yes\"\n", "line 1: unknown variant `yes`"),
     ];
     for (text, expected) in table {
