@@ -56,6 +56,16 @@ pub enum Start {
     Commit(PathBuf, String),
 }
 
+impl Start {
+    /// The folder that takes the place of `workspace`, or `workspace` itself.
+    fn folder<'a>(&'a self, workspace: &'a Path) -> &'a Path {
+        match self {
+            Self::Workspace => workspace,
+            Self::Folder(folder) | Self::Commit(folder, _) => folder,
+        }
+    }
+}
+
 /// A model that takes over from the recorded replies.
 #[derive(Clone, Debug)]
 pub struct OtherModel {
@@ -95,7 +105,11 @@ impl App {
         if options.tests_by_outcome {
             recording.tests = test_runs(&entries).into_iter().map(|run| run.seq).collect();
         }
-        let subagents = Subagents::of(&home, &recording, options.tests_by_outcome)?;
+        let mut subagents = Subagents::of(&home, &recording, options.tests_by_outcome)?;
+        if copy::has_repository_elsewhere(options.start.folder(workspace)) {
+            recording.commands_depend_on_outside();
+            subagents.commands_depend_on_outside();
+        }
         recording.reads.extend(subagents.reads().cloned());
         let scratch = Scratch::of(workspace, &options.start, (&recording, &entries), &home.contents(&id))?;
         let moved = Moved::new(workspace, &scratch.work);

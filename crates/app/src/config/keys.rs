@@ -1,5 +1,5 @@
 //! [`KeptKeys`]: the vendors' keys that `haft login` saved. Also decides which key applies.
-use super::{Config, ConfigError, Environment, Places, settings::setting};
+use super::{Config, ConfigError, Environment, Places};
 use crate::untrusted_file;
 use haft_providers::{Vendor, vendors};
 use std::{

@@ -6,7 +6,7 @@ use crate::{
 };
 use haft_core::{Change, Entry, Fact, FileKind, FileState, Stage, active_path, changed};
 use haft_stage::LocalStage;
-use ignore::WalkBuilder;
+use ignore::{DirEntry, WalkBuilder};
 use std::{
     collections::{BTreeMap, HashSet},
     fs, io,
@@ -32,8 +32,7 @@ pub(super) fn copy(
     let failed = |error: io::Error| {
         Failure::failed(format!("cannot copy `{}` for the replay: {error}", workspace.display()))
     };
-    let copied = copy_files(workspace, to, reads).map_err(failed)?;
-    if copied > MAX_FILES {
+    if !copy_files(workspace, to, reads).map_err(failed)? {
         return Err(Failure::failed(format!(
             "cannot copy `{}` for the replay: it has more than {MAX_FILES} files or {} GB",
             workspace.display(),
@@ -42,6 +41,14 @@ pub(super) fn copy(
         .hint("list what is not needed in `.gitignore`: ignored files are not copied"));
     }
     restore(to, entries, contents)
+}
+
+/// Whether the files of `folder` belong to a repository whose data is not in it: `folder` is below the top, or a linked
+/// work tree, or a submodule. Commands of a session read that data, and those of its replay do not.
+pub(super) fn has_repository_elsewhere(folder: &Path) -> bool {
+    let is_below = || said(folder, ["rev-parse", "--show-prefix"]).is_some_and(|below| !below.is_empty());
+    let own = folder.join(".git");
+    own.is_file() || !own.exists() && is_below()
 }
 
 /// Checks `commit` of the repository of `folder` out below `to` and takes back the changes in the entries. Returns the
@@ -99,19 +106,22 @@ pub(crate) fn restore(to: &Path, entries: &[Arc<Entry>], contents: &Path) -> Res
     restored.map_err(|error| Failure::failed(format!("cannot restore the files of the session: {error}")))
 }
 
-/// Returns the number of copied files; the maximum plus one if there are too many files or bytes.
-fn copy_files(workspace: &Path, to: &Path, reads: &[PathBuf]) -> io::Result<usize> {
-    let (mut files, mut bytes) = (0, 0);
-    // A file `.git` refers to a repository elsewhere, to which the replay would write.
-    let is_wanted = |entry: &ignore::DirEntry| entry.file_name() != ".git" || entry.path().is_dir();
-    let walk = WalkBuilder::new(workspace).hidden(false).filter_entry(is_wanted).build();
-    for entry in walk.flatten() {
-        let Ok(name) = entry.path().strip_prefix(workspace) else { continue };
-        bytes += copy_one(entry.path(), &to.join(name))?;
-        files += 1;
-        if files > MAX_FILES || bytes > MAX_BYTES {
-            return Ok(MAX_FILES + 1);
-        }
+/// Copies the files of `workspace` and its own repository, and returns whether that was possible within the limits.
+fn copy_files(workspace: &Path, to: &Path, reads: &[PathBuf]) -> io::Result<bool> {
+    let own = workspace.join(".git");
+    // A file `.git` refers to a repository elsewhere, to which the replay would write. The own repository follows: what
+    // Git ignores does not apply to it.
+    let has_own = own.clone();
+    let is_wanted = move |entry: &DirEntry| {
+        entry.path() != has_own && (entry.file_name() != ".git" || entry.path().is_dir())
+    };
+    let mut copied = CopiedFiles::default();
+    copied.add(WalkBuilder::new(workspace).hidden(false).filter_entry(is_wanted), workspace, to)?;
+    if own.is_dir() {
+        copied.add(WalkBuilder::new(&own).standard_filters(false), &own, &to.join(".git"))?;
+    }
+    if copied.are_too_many() {
+        return Ok(false);
     }
     for name in reads.iter().filter(|path| is_inside(path)) {
         let (from, place) = (workspace.join(name), to.join(name));
@@ -120,7 +130,33 @@ fn copy_files(workspace: &Path, to: &Path, reads: &[PathBuf]) -> io::Result<usiz
             copy_one(&from, &place)?;
         }
     }
-    Ok(files)
+    Ok(true)
+}
+
+/// The files that were copied.
+#[derive(Default)]
+struct CopiedFiles {
+    count: usize,
+    bytes: u64,
+}
+
+impl CopiedFiles {
+    /// Copies what `walk` finds in `from`, until there are too many.
+    fn add(&mut self, walk: &WalkBuilder, from: &Path, to: &Path) -> io::Result<()> {
+        for entry in walk.build().flatten() {
+            let Ok(name) = entry.path().strip_prefix(from) else { continue };
+            self.bytes += copy_one(entry.path(), &to.join(name))?;
+            self.count += 1;
+            if self.are_too_many() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn are_too_many(&self) -> bool {
+        self.count > MAX_FILES || self.bytes > MAX_BYTES
+    }
 }
 
 /// Copies one file or link, or makes one folder. Returns the size of a file.

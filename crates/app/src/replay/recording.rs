@@ -216,6 +216,11 @@ impl Recording {
         recording
     }
 
+    /// Declares that its commands could depend on something outside of the copy.
+    pub(super) fn commands_depend_on_outside(&mut self) {
+        self.calls.iter_mut().filter(|call| call.is_in_view).for_each(|call| call.runs_outside = true);
+    }
+
     /// The named fields of the results of this tool, for calls that succeeded.
     pub(super) fn details_of(&self, tool: &str) -> impl Iterator<Item = Value> {
         let calls = self.calls.iter().filter(move |call| call.name == tool);

@@ -18,8 +18,8 @@ pub struct ReplayReport {
     /// Number of these calls that ran tests and were compared by their outcome.
     #[serde(skip)]
     pub tests: usize,
-    /// Calls that are not compared: fetches, and commands that could reach the network or write outside of the workspace,
-    /// and give another result without that.
+    /// Calls that are not compared: fetches, and commands that could reach the network, write outside of the workspace or
+    /// read its repository there, and give another result without that.
     pub not_again: usize,
     /// The first call with a different result.
     pub difference: Option<Difference>,
@@ -37,8 +37,8 @@ pub struct ReplayReport {
 pub fn not_made_again(calls: usize) -> Option<String> {
     let calls = (calls > 0).then(|| counted(calls, "call was", "calls were"))?;
     Some(format!(
-        "{calls} not made again: a fetch, or a command that gives another result without the network and the folders \
-         outside of the workspace that it could change"
+        "{calls} not made again: a fetch, or a command that gives another result without the network and without the \
+         folders outside of the workspace that it could change, or its repository there"
     ))
 }
 

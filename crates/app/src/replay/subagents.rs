@@ -41,6 +41,13 @@ impl Subagents {
         Ok(all)
     }
 
+    /// Declares that commands could depend on something outside of the copy.
+    pub(super) fn commands_depend_on_outside(&mut self) {
+        for recording in self.recordings.values_mut() {
+            Arc::get_mut(recording).expect("no session is replayed yet").commands_depend_on_outside();
+        }
+    }
+
     fn add(&mut self, home: &Home, named_by: Named, tests_by_outcome: bool) -> Result<(), Failure> {
         let (reply, seq, session) = named_by;
         if self.recordings.contains_key(&session) {

@@ -98,7 +98,10 @@ fn mistakes_in_the_set_up_of_the_screen_are_told_at_the_start() {
         ("[keys.prompt]\nsumbit = \"F2\"\n", "has no action `sumbit`"),
         ("editor_mode = \"vi\"\n", "line 1: unknown variant `vi`"),
         ("notifications = \"loud\"\n", "line 1: unknown variant `loud`"),
-        ("status_line = \"{modell}\"\n", "config.toml`: line 1: `status_line`: there is no `{modell}`; did you mean `{model}`?"),
+        (
+            "status_line = \"{modell}\"\n",
+            "config.toml`: line 1: `status_line`: there is no `{modell}`; did you mean `{model}`?",
+        ),
         ("hyperlinks = \"yes\"\n", "line 1: unknown variant `yes`"),
     ];
     for (text, expected) in table {

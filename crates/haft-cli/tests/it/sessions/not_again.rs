@@ -90,6 +90,47 @@ fn a_command_that_needs_the_network_is_not_compared() {
     assert_eq!(server.requests(), 1);
 }
 
+/// Below the top of a repository, and in a linked work tree.
+#[test]
+fn a_command_that_needs_a_repository_outside_of_the_workspace_is_not_compared() {
+    let place = Place::in_sight();
+    place.write("sub/notes.txt", "one\n");
+    begin_repository(&place.work());
+    let linked = place.path().join("linked");
+    git(&place.work(), &["worktree", "add", "-q", linked.to_str().unwrap()]);
+    let steps = [
+        bash("git log --format=%s; git add -A && git commit -qm Two; echo made >made.txt"),
+        bash("cat made.txt; ls"),
+        call("write", json!({"path": "made.txt", "content": "two\n"})),
+        json!({"say": "Done."}),
+    ];
+    let model = place.script("m", &steps);
+    for folder in [place.work().join("sub"), linked] {
+        let folder = folder.to_str().unwrap();
+        let words =
+            ["run", "--json", "--permission", "accept-edits", "--model", &model, "--cwd", folder, "go"];
+        let ran = place.run(&words);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let id = ran.events()[0]["session"].as_str().unwrap().to_owned();
+        made_again(&place, &id, "2 calls made again", Some("1 call was not made again"));
+    }
+}
+
+/// A name in `.gitignore` may be that of one of Git's own folders.
+#[test]
+fn what_git_ignores_does_not_apply_to_its_own_folder() {
+    let place = Place::in_sight();
+    place.write(".gitignore", "logs\nobjects\nHEAD\n");
+    place.write("notes.txt", "one\n");
+    begin_repository(&place.work());
+    let model =
+        place.script("m", &[bash("git log -g --format=%gs; git status --short"), json!({"say": "Done."})]);
+    let ran = place.run(&["run", "--json", "--permission", "accept-edits", "--model", &model, "go"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let id = ran.events()[0]["session"].as_str().unwrap().to_owned();
+    made_again(&place, &id, "1 call made again", None);
+}
+
 #[test]
 fn a_program_that_checks_signatures_is_not_run_for_commits() {
     let place = Place::new();
