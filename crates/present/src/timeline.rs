@@ -3,6 +3,7 @@ mod activity;
 mod asking;
 mod history;
 mod item;
+mod prompts;
 mod speech;
 
 pub use activity::Activity;
@@ -24,6 +25,7 @@ use haft_core::{
 use haft_engine::local_time;
 use history::files;
 use item::{aside, note};
+use prompts::Prompts;
 use speech::{News, Speech};
 use std::{
     collections::VecDeque,
@@ -109,6 +111,9 @@ pub struct Timeline {
     /// Hint appended to "… 12 more lines", for example " (Ctrl+O)".
     pub how: &'static str,
     opened_at: u64,
+    prompts: Prompts,
+    /// The first prompt that the entry that is being applied takes back, or brings back.
+    rewound: Option<String>,
     /// The last entry that a fork shares with its original session.
     forked_at: Option<Seq>,
     /// Since when the user is being asked, and for how long the user was asked in this turn, in milliseconds.
@@ -156,6 +161,7 @@ impl Timeline {
             Event::Live(update) => self.update(update),
             Event::Recorded(entry) => {
                 self.queue(entry);
+                self.rewound = self.prompts.apply(entry);
                 self.fact(entry.at, &entry.fact)
             }
         }
@@ -366,7 +372,7 @@ impl Timeline {
             Fact::Rewound { way, .. } => {
                 self.rest();
                 let files = files(fact).unwrap_or_default();
-                vec![Item::Rewound { way: *way, files }]
+                vec![Item::Rewound { way: *way, prompt: self.rewound.take(), files }]
             }
             fact => self.noted(fact),
         }

@@ -50,6 +50,8 @@ pub enum Item {
     Rewound {
         /// Undo or redo.
         way: Direction,
+        /// The first prompt that was taken back or brought back, on one line; `None` for a single call.
+        prompt: Option<String>,
         /// A line for each file.
         files: Vec<String>,
     },

@@ -69,7 +69,7 @@ impl Painter<'_> {
             }
             Item::Denied { reason } => self.failure(&notes::denied(reason), None),
             Item::Failure { message, hint } => self.failure(message, hint.as_deref()),
-            Item::Rewound { way, files } => self.rewound(*way, files),
+            Item::Rewound { way, prompt, files } => self.rewound(*way, prompt.as_deref(), files),
             Item::Ended { outcome, rounds, usage, cost_usd, took } => {
                 self.ended(*outcome, *rounds, *usage, *cost_usd, *took)
             }
@@ -229,15 +229,20 @@ impl Painter<'_> {
         lines
     }
 
-    fn rewound(&self, way: Direction, files: &[String]) -> Vec<Line<'static>> {
-        let head = match (way, files.is_empty()) {
-            (Direction::Undo, false) => "went back, with these files:",
-            (Direction::Undo, true) => "went back; no files to restore",
-            (Direction::Redo, false) => "went forward again, with these files:",
-            (Direction::Redo, true) => "went forward again; no files to restore",
+    fn rewound(&self, way: Direction, prompt: Option<&str>, files: &[String]) -> Vec<Line<'static>> {
+        let went = match (way, prompt) {
+            (Direction::Undo, None) => "went back".to_owned(),
+            (Direction::Undo, Some(prompt)) => format!("went back to before `{prompt}`"),
+            (Direction::Redo, None) => "went forward again".to_owned(),
+            (Direction::Redo, Some(prompt)) => format!("went forward again to `{prompt}`"),
         };
+        let head = match files.is_empty() {
+            false => format!("{went}, with these files:"),
+            true => format!("{went}; no files to restore"),
+        };
+        let head = plain(&head, Span::raw(""), self.columns, self.look.accent());
         let files = files.iter().flat_map(|file| plain(file, Span::raw("  "), self.columns, Style::new()));
-        std::iter::once(Line::styled(head, self.look.accent())).chain(files).collect()
+        head.into_iter().chain(files).collect()
     }
 
     fn ended(

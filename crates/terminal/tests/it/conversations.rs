@@ -55,17 +55,17 @@ async fn a_turn_is_taken_back_with_its_files() {
         person.no_longer_see("Esc to interrupt").await;
     }
     person.say("/undo");
-    person.see("went back").await;
+    person.see("went back to before `make it three`, with these files:").await;
     assert_eq!(person.read("a.txt").unwrap(), "two\n");
     person.say("/redo");
-    person.see("went forward").await;
+    person.see("went forward again to `make it three`, with these files:").await;
     assert_eq!(person.read("a.txt").unwrap(), "three\n");
     person.keys("Esc Esc");
     let screen = person.see("go back to before").await;
     assert!(screen.contains("❯ make it three"), "{screen}");
     person.keys("↓ Enter");
     person.see("> make it two").await;
-    person.until("both", |screen| screen.matches("went back, with").count() == 2).await;
+    person.see("went back to before `make it two`, with these files:").await;
     assert_eq!(person.read("a.txt").unwrap(), "one\n");
 }
 

@@ -217,7 +217,7 @@ async fn the_changes_of_a_session_are_one_page_by_file() {
     assert!(!screen.contains("b.txt") && !screen.contains("first"), "{screen}");
     person.keys("Esc");
     person.say("/undo");
-    person.see("went back, with these files").await;
+    person.see("went back to before `go`, with these files:").await;
     person.say("/changes");
     person.see("no file was changed in this session").await;
 }
