@@ -301,6 +301,14 @@ pub(crate) enum Config {
     },
     /// Print the paths of the configuration files
     Path,
+    /// Print the value in effect of one setting: `haft config get model`
+    Get {
+        /// Key, as for `haft config set`
+        key: String,
+        /// Directory to work in
+        #[arg(long, value_name = "DIR")]
+        cwd: Option<PathBuf>,
+    },
     /// Write a value to your configuration file: `haft config set model anthropic`
     Set {
         /// Key, as in `haft config show`; for a key in a table, `timeouts.idle`

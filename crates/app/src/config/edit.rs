@@ -1,5 +1,5 @@
-//! [`set`], [`unset`], [`add_table`] and [`remove_table`]: change one setting or table in the user's file, and keep the
-//! rest as written.
+//! [`get`] reads a setting of the user's file. [`set`], [`unset`], [`add_table`] and [`remove_table`] change one setting
+//! or table, and keep the rest as written.
 use super::{ConfigError, SETTINGS, Settings, UserFile, check_user, told};
 use crate::untrusted_file;
 use haft_core::schema::nearest;
@@ -58,6 +58,18 @@ pub fn unset(path: &Path, key: &str) -> Result<bool, ConfigError> {
     checked(path, &document.to_string()).map_err(|message| wrong_key(key, message))?;
     write(path, &document.to_string())?;
     Ok(true)
+}
+
+/// Returns the value of `key`, named as for [`set`], in the settings of a user's file, without API keys; `None` if there
+/// is none.
+///
+/// # Errors
+///
+/// If it is not the name of a setting.
+pub fn get(user: &UserFile, key: &str) -> Result<Option<toml::Value>, ConfigError> {
+    let (keys, all) = (keys(key)?, toml::Value::try_from(user));
+    let all = all.map_err(|error| wrong_key(key, error.to_string()))?;
+    Ok(keys.iter().try_fold(&all, |value, key| value.get(key.get())).cloned())
 }
 
 fn keys(key: &str) -> Result<Vec<Key>, ConfigError> {

@@ -19,6 +19,9 @@ use std::{
 pub(crate) fn config(cli: &CliContext, command: Verb) -> Result<Exit, Failure> {
     match command {
         Verb::Path => path(cli),
+        Verb::Get { key, cwd } => {
+            get(&cli.config(&session::workspace(cwd.as_deref())?, &Settings::default())?, &key)
+        }
         Verb::Set { key, value } => set(cli, &key, &value),
         Verb::Unset { key } => unset(cli, &key),
         Verb::Check { cwd } => check(cli, &session::workspace(cwd.as_deref())?),
@@ -46,6 +49,25 @@ fn check(cli: &CliContext, workspace: &Path) -> Result<Exit, Failure> {
     for file in [&cli.places.user_file, &project_file(workspace)] {
         let found = if file.exists() { "ok" } else { "missing" };
         writeln!(stdout(), "{found:<8} {}", file.display())?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Prints the value of a setting that is in effect; a text without quotes.
+fn get(config: &Config, key: &str) -> Result<Exit, Failure> {
+    let (value, otherwise) = match SETTINGS.iter().find(|setting| setting.key == key) {
+        Some(setting) => (config.in_force(setting, &config.profile()?).0, setting.otherwise),
+        None => (edit::get(&config.user, key)?.and_then(|value| said(value, None)), ""),
+    };
+    match (value, otherwise) {
+        (Some(toml::Value::String(text)), _) => writeln!(stdout(), "{text}")?,
+        (Some(toml::Value::Table(table)), _) => write!(stdout(), "{table}")?,
+        (Some(value), _) => writeln!(stdout(), "{value}")?,
+        (None, "") => {
+            return Err(Failure::failed(format!("`{key}` is not set"))
+                .hint("`haft config show` lists settings and their values"));
+        }
+        (None, otherwise) => return Err(Failure::failed(format!("`{key}` is not set: {otherwise}"))),
     }
     Ok(Exit::Success)
 }

@@ -184,6 +184,29 @@ fn a_wrong_key_or_value_changes_nothing() {
 }
 
 #[test]
+fn the_value_of_a_setting_is_printed_alone() {
+    let place = Place::new();
+    place.configure(
+        "model = \"ollama/b\"\n[timeouts]\nidle = 60\n[vendors.openai]\nkey = \"sk-1\"\nbase_url = \"http://x\"\n",
+    );
+    place.write(".haft/config.toml", "permission = \"read-only\"\n");
+    for (key, code, out, err) in [
+        ("model", 0, "ollama/b\n", ""),
+        ("timeouts.idle", 0, "60\n", ""),
+        ("vendors.openai", 0, "base_url = \"http://x\"\n", ""),
+        // As it is in effect, by the project's file.
+        ("permission", 0, "read-only\n", ""),
+        ("vendors.openai.key", 1, "", "`vendors.openai.key` is not set"),
+        ("theme", 1, "", "`theme` is not set: "),
+        ("timeouts.none", 1, "", "`timeouts.none` is not set"),
+        ("a..b", 2, "", "not the name of a setting"),
+    ] {
+        let ran = place.run(&["config", "get", key]);
+        assert!(ran.code == code && ran.out == out && ran.err.contains(err), "{key}: {ran:?}");
+    }
+}
+
+#[test]
 fn a_value_is_removed_and_the_rest_stays() {
     let place = Place::new();
     place.configure(
