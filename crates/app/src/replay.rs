@@ -57,11 +57,12 @@ pub enum Start {
 }
 
 impl Start {
-    /// The folder that takes the place of `workspace`, or `workspace` itself.
-    fn folder<'a>(&'a self, workspace: &'a Path) -> &'a Path {
+    /// Whether commands in the copy do not reach the repository that the files belong to.
+    fn is_without_repository(&self, workspace: &Path) -> bool {
         match self {
-            Self::Workspace => workspace,
-            Self::Folder(folder) | Self::Commit(folder, _) => folder,
+            Self::Workspace => copy::has_repository_elsewhere(workspace),
+            Self::Folder(folder) => copy::has_repository_elsewhere(folder),
+            Self::Commit(folder, _) => copy::is_below_top(folder),
         }
     }
 }
@@ -106,7 +107,7 @@ impl App {
             recording.tests = test_runs(&entries).into_iter().map(|run| run.seq).collect();
         }
         let mut subagents = Subagents::of(&home, &recording, options.tests_by_outcome)?;
-        if copy::has_repository_elsewhere(options.start.folder(workspace)) {
+        if options.start.is_without_repository(workspace) {
             recording.commands_depend_on_outside();
             subagents.commands_depend_on_outside();
         }

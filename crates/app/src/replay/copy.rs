@@ -43,12 +43,17 @@ pub(super) fn copy(
     restore(to, entries, contents)
 }
 
-/// Whether the files of `folder` belong to a repository whose data is not in it: `folder` is below the top, or a linked
-/// work tree, or a submodule. Commands of a session read that data, and those of its replay do not.
+/// Whether `folder` is a linked work tree, a submodule, or below the top of its repository. A copy of it is without the
+/// data of the repository.
 pub(super) fn has_repository_elsewhere(folder: &Path) -> bool {
-    let is_below = || said(folder, ["rev-parse", "--show-prefix"]).is_some_and(|below| !below.is_empty());
     let own = folder.join(".git");
-    own.is_file() || !own.exists() && is_below()
+    own.is_file() || !own.exists() && is_below_top(folder)
+}
+
+/// Whether `folder` is below the top of its repository. Commands in a copy of `folder` do not reach the data of the
+/// repository, also if all of the repository is checked out.
+pub(super) fn is_below_top(folder: &Path) -> bool {
+    said(folder, ["rev-parse", "--show-prefix"]).is_some_and(|below| !below.is_empty())
 }
 
 /// Checks `commit` of the repository of `folder` out below `to` and takes back the changes in the entries. Returns the
