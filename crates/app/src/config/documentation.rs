@@ -16,7 +16,8 @@ Haft works without a configuration. It reads settings from these places; the fir
 4. the profile.
 
 The file `.haft/config.toml` of a project comes with the repository, so Haft does not trust it: it can only restrict what
-the others allow. `haft config show` prints each value in effect and its source. An unknown key or an invalid
+the others allow. `haft config show` prints each value in effect and its source, `haft config get KEY` one value alone
+(exit code 1 if it is not set). An unknown key or an invalid
 value is an error that names the file, the line, and the expected value.
 
 `haft config set KEY VALUE` writes a value to your own file and keeps your comments: `haft config set model anthropic`,
