@@ -4,7 +4,7 @@
 //! A *secret* here is anything that grants access: a key, a password, a token, or a handle to one, such as the socket
 //! of an agent that holds keys.
 use parking_lot::RwLock;
-use std::{borrow::Cow, cmp::Reverse, fmt, sync::Arc};
+use std::{borrow::Cow, cmp::Reverse, fmt, iter, sync::Arc};
 
 mod looks;
 mod names;
@@ -73,9 +73,15 @@ pub fn without_credentials(url: &str) -> Option<String> {
 pub struct Secrets(Arc<[String]>);
 
 impl Secrets {
-    /// `known` are certainly secrets; of `guessed`, only values that look like secrets are used.
+    /// `known` are certainly secrets; of `guessed`, only values that look like secrets are used. Of a known secret of
+    /// several lines, each line is one as well, unless it may be an ordinary one: programs print and quote lines.
     pub fn new(known: impl IntoIterator<Item = String>, guessed: impl IntoIterator<Item = String>) -> Self {
         let known = known.into_iter().map(|value| value.trim().to_owned());
+        let known = known.flat_map(|value| {
+            let lines = value.lines().map(str::trim).filter(|line| is_secret_line(line));
+            let lines: Vec<String> = lines.map(str::to_owned).collect();
+            iter::once(value).chain(lines)
+        });
         let known = known.filter(|value| value.len() >= MIN_SECRET_BYTES);
         let guessed = guessed.into_iter().map(|value| value.trim().to_owned());
         let mut values: Vec<String> = known.chain(guessed.filter(|value| is_unlike_words(value))).collect();
@@ -170,6 +176,15 @@ impl fmt::Debug for Secrets {
 
 fn is_sign(letter: char) -> bool {
     letter.is_control() && !matches!(letter, '\n' | '\r' | '\t')
+}
+
+/// Whether a line of a secret is secret by itself: not the frame of a key, nor words such as a field of JSON.
+fn is_secret_line(line: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| line.as_bytes().iter().any(is);
+    let is_one_word = !has(u8::is_ascii_whitespace);
+    let is_unlike_words =
+        line.len() >= MIN_GUESSED_BYTES && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
+    !line.starts_with("-----") && (is_one_word || is_unlike_words)
 }
 
 /// Whether `value` looks random: long, with letters and digits, without spaces, and not a path.

@@ -11,8 +11,11 @@ use haft_core::{
 };
 use haft_engine::{Session, Turns};
 use std::{
+    convert::Infallible,
+    future::pending,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -78,20 +81,53 @@ async fn attempt(app: &App, spec: &SessionSpec, begun: Begun) -> Result<Ended, F
         return Err(error.into());
     }
     let note = lost_changes(&entries);
-    let mut turns = Followed { session: &job.session, note, live, commands, cancelled, leave };
-    let concluded = job.run(&mut turns).await;
+    let mut turns = Followed { session: &job.session, note, live };
+    // A prompt that was queued may open another turn behind the last one of the job: users steer and stop that, too.
+    let concluded = tokio::select! {
+        Ok(concluded) = job.run(&mut turns) => Some(concluded),
+        never = pass_on(&job.session, commands, &cancelled) => match never {},
+        () = leave.cancelled() => None,
+    };
     let (outcome, has_begun) = (job.last_outcome(), !is_too_little(&job.session.entries()));
     job.engine.shut_down().await;
     Ok(match concluded {
-        Err(Left) => Ended::Left,
+        None => Ended::Left,
         // A model that cannot be asked at the moment may be asked later.
-        Ok(conclusion) if outcome == Some(Outcome::Failed) => Ended::Failed(conclusion.reason),
-        Ok(_) if is_limited && !has_begun => Ended::OverBudget(format!(
+        Some(conclusion) if outcome == Some(Outcome::Failed) => Ended::Failed(conclusion.reason),
+        Some(_) if is_limited && !has_begun => Ended::OverBudget(format!(
             "the budgets of its owner and its queue leave {}, too little for its first request",
             dollars(queued.left_usd.unwrap_or_default())
         )),
-        Ok(conclusion) => Ended::Concluded(conclusion),
+        Some(conclusion) => Ended::Concluded(conclusion),
     })
+}
+
+/// How often a canceled job is interrupted until it ends: each prompt that was queued opens another turn.
+const INTERRUPT_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Passes on to the session what users send through the database, and interrupts it once the job is canceled.
+async fn pass_on(
+    session: &Session,
+    mut commands: mpsc::UnboundedReceiver<Command>,
+    cancelled: &CancellationToken,
+) -> Infallible {
+    let interrupt = async {
+        cancelled.cancelled().await;
+        loop {
+            let _it_has_ended = session.send(Command::Interrupt);
+            tokio::time::sleep(INTERRUPT_INTERVAL).await;
+        }
+    };
+    let pass = async {
+        while let Some(command) = commands.recv().await {
+            let _it_has_ended = session.send(command);
+        }
+        pending().await
+    };
+    tokio::select! {
+        never = interrupt => never,
+        never = pass => never,
+    }
 }
 
 /// Whether the last turn ended before its first request, because that could have cost more than was left.
@@ -112,18 +148,12 @@ fn concluded_before(entries: &[Arc<Entry>], attempt: i32) -> Option<Conclusion> 
     stands.then(|| conclusion.clone())
 }
 
-/// The worker was told to leave.
-struct Left;
-
-/// Runs turns that users steer and stop through the database.
+/// Runs turns that clients follow.
 struct Followed<'a> {
     session: &'a Session,
     /// What the model reads before its first request of this attempt, and was not told yet.
     note: Option<String>,
     live: LiveSender,
-    commands: mpsc::UnboundedReceiver<Command>,
-    cancelled: CancellationToken,
-    leave: CancellationToken,
 }
 
 impl Followed<'_> {
@@ -150,30 +180,16 @@ fn has_open_calls(entries: &[Arc<Entry>]) -> bool {
 }
 
 impl Turns for Followed<'_> {
-    type Error = Left;
+    type Error = Infallible;
 
-    async fn turn(&mut self, command: Command) -> Result<Outcome, Left> {
+    async fn turn(&mut self, command: Command) -> Result<Outcome, Infallible> {
         let (command, next) = self.with_note(command);
         let mut turn = self.session.start(command);
         if let Some(next) = next {
             let _it_has_ended = self.session.send(next);
         }
-        let mut is_told = false;
-        loop {
-            tokio::select! {
-                event = turn.next() => match event {
-                    Some(event) => self.live.send(&event),
-                    None => break,
-                },
-                () = self.leave.cancelled() => return Err(Left),
-                () = self.cancelled.cancelled(), if !is_told => {
-                    is_told = true;
-                    let _it_has_ended = self.session.send(Command::Interrupt);
-                }
-                Some(command) = self.commands.recv() => {
-                    let _it_has_ended = self.session.send(command);
-                }
-            }
+        while let Some(event) = turn.next().await {
+            self.live.send(&event);
         }
         Ok(turn.report().await.outcome.unwrap_or(Outcome::Failed))
     }

@@ -41,6 +41,16 @@ pub async fn entries_since(
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
+/// The number that the next line of a job's own session will have.
+///
+/// # Errors
+/// If PostgreSQL cannot be reached.
+pub async fn next_entry(database: &Database, job: &str) -> Result<u64, FleetError> {
+    let statement = "SELECT coalesce(max(seq) + 1, 0) FROM entries WHERE job = $1 AND session = $1";
+    let rows = database.query_within(SHORT, "read a journal", statement, &[(&job, Type::TEXT)]).await?;
+    Ok(rows[0].get::<_, i64>(0).try_into().unwrap_or_default())
+}
+
 /// The stored contents of a job with these hashes, each with its hash.
 pub async fn contents(
     database: &Database,

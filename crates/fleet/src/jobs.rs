@@ -142,21 +142,32 @@ pub async fn cancel(
 }
 
 /// Puts a job of `owner` (`None`: of any owner) that is dead, failed or canceled back into the queue, once its branch
-/// is published. Returns whether there is one.
+/// is published. Returns whether there is one. An owner must still be allowed to use the queue.
+///
+/// # Errors
+/// [`FleetError::Denied`] if the owner may no longer use the queue; if PostgreSQL cannot be reached.
 pub async fn retry(database: &Database, id: &str, owner: Option<&Owner>) -> Result<bool, FleetError> {
     let statement = "UPDATE jobs SET status = 'pending', attempts = 0, token = token + 1, run_after = '-infinity', \
          is_cancelled = false, ended = NULL, worker = NULL, conclusion = NULL, reason = NULL \
        WHERE id = $1 AND ($2::text IS NULL OR owner = $2) AND status IN ('dead', 'failed', 'cancelled') \
          AND published IS NOT DISTINCT FROM head \
        RETURNING pg_notify('haft_jobs', id)";
+    let denied = "SELECT queue FROM jobs j WHERE id = $1 AND owner = $2 AND owner <> 'admin' \
+         AND EXISTS (SELECT FROM queue_owners q WHERE q.queue = j.queue) \
+         AND NOT EXISTS (SELECT FROM queue_owners q WHERE q.queue = j.queue AND q.owner = j.owner)";
     let owner = owner.map(|owner| owner.0.as_str());
-    let rows = database
-        .query_within(SHORT, "put a job back", statement, &[(&id, Type::TEXT), (&owner, Type::TEXT)])
-        .await?;
+    let parameters: Parameters<'_> = &[(&id, Type::TEXT), (&owner, Type::TEXT)];
+    let rows = database.query_within(SHORT, "look at a queue", denied, parameters).await?;
+    if let (Some(row), Some(owner)) = (rows.first(), owner) {
+        let queue: String = row.get(0);
+        return Err(FleetError::Denied(format!("the owner `{owner}` may not use the queue `{queue}`")));
+    }
+    let rows = database.query_within(SHORT, "put a job back", statement, parameters).await?;
     Ok(!rows.is_empty())
 }
 
-/// Sends commands to a job of `owner` (`None`: of any owner) that is not over. Returns whether there is one. Commands
+/// Sends commands to a job of `owner` (`None`: of any owner) that is not over: its worker has not recorded a conclusion.
+/// Returns whether there is one. Commands
 /// that were already sent with the same `request` are not sent again.
 pub async fn send(
     database: &Database,
@@ -166,7 +177,8 @@ pub async fn send(
     request: Option<&str>,
 ) -> Result<bool, FleetError> {
     let statement = "WITH job AS (SELECT id FROM jobs WHERE id = $1 AND ($2::text IS NULL OR owner = $2) \
-         AND status IN ('pending', 'running')), \
+         AND (status = 'pending' OR status = 'running' AND (SELECT line FROM entries WHERE job = $1 AND session = $1 \
+           ORDER BY seq DESC LIMIT 1) NOT LIKE '%\"type\":\"concluded\"%')), \
        first AS (UPDATE requests SET is_sent = true FROM job WHERE name = $4 AND NOT is_sent RETURNING name), \
        sent AS (INSERT INTO commands (job, command) SELECT job.id, said.command \
          FROM job, unnest($3::text[]) WITH ORDINALITY AS said (command, place) \

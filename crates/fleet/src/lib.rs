@@ -59,7 +59,7 @@ mod writer;
 pub use app_work::{ADMIN, AppWork, new_job};
 pub use audit::{append_to_audit, audit_log};
 pub use database::Database;
-pub use entries::{contents, entries_since, restore};
+pub use entries::{contents, entries_since, next_entry, restore};
 pub use error::FleetError;
 pub use git::{Attempt, Repository};
 pub use jobs::{JobLine, JobsWanted, NewJob, add, cancel, description, find, job, jobs, retry, send};

@@ -54,6 +54,8 @@ pub struct PushNotice {
     pub tries: i32,
     /// The device.
     pub device: PushDevice,
+    /// Whether its user may answer approvals.
+    pub may_approve: bool,
 }
 
 /// The devices of an owner that are notified, each with the time at which it was added, in milliseconds since
@@ -149,7 +151,8 @@ pub async fn take_notices(
            ORDER BY n.number LIMIT $3 FOR UPDATE OF n SKIP LOCKED) \
          UPDATE notices n SET tries = n.tries + 1, due = clock_timestamp() + $4 * interval '1 second' \
          FROM next, devices d WHERE n.number = next.number AND d.id = n.device \
-         RETURNING n.number, n.job, n.call, n.tries, d.id, d.subscription, d.wishes"
+         RETURNING n.number, n.job, n.call, n.tries, d.id, d.subscription, d.wishes, \
+           d.token_hash IS NOT NULL OR EXISTS (SELECT FROM logins l WHERE l.owner = d.owner AND l.may_approve)"
     );
     let (server_token, after) = (hash(server_token), after.as_secs_f64());
     let parameters: Parameters<'_> = &[
@@ -165,6 +168,7 @@ pub async fn take_notices(
         call: Some(row.get::<_, String>(2)).filter(|call| !call.is_empty()).map(CallId),
         tries: row.get(3),
         device: PushDevice::of(row, 4),
+        may_approve: row.get(7),
     };
     Ok(rows.iter().map(notice).collect())
 }

@@ -153,3 +153,22 @@ fn secrets_are_hidden_and_words_are_not() {
     assert_eq!(format!("{secrets:?}"), "Secrets(4)");
     assert_eq!(Secrets::default().hide("x"), "x");
 }
+
+#[test]
+fn each_line_of_a_secret_is_hidden() {
+    let key = "-----BEGIN KEY-----\nline-one-abcdef\n  MIIEvQIBADANBgkqhkiG9w0B\n-----END KEY-----\n";
+    let account = "{\n  \"type\": \"service_account\",\n  \"private_key\": \"MIIEvAIB 0123\"\n}";
+    let secrets = Secrets::new([key, account].map(str::to_owned), []);
+    let table = [
+        (key, "[key]\n"),
+        ("2: line-one-abcdef\n", "2: [key]\n"),
+        ("> MIIEvQIBADANBgkqhkiG9w0B", "> [key]"),
+        ("+  \"private_key\": \"MIIEvAIB 0123\"", "+  [key]"),
+        // Words that other texts have as well.
+        ("-----BEGIN KEY-----", "-----BEGIN KEY-----"),
+        ("  \"type\": \"service_account\",", "  \"type\": \"service_account\","),
+    ];
+    for (text, expected) in table {
+        assert_eq!(secrets.hide(text), expected);
+    }
+}

@@ -24,7 +24,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::{Stream, StreamExt, stream};
-use haft_core::{CallId, Command, Entry, Event, Fact, Part, changed};
+use haft_core::{CallId, Command, Entry, Event, Fact, Part, Seq, changed};
 use haft_fleet::{Following, News};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -60,9 +60,16 @@ pub(super) async fn events(
     headers: HeaderMap,
 ) -> Answer<Response> {
     find(&context, &asker, &id).await?;
-    let told = view.of(Start::of(&headers, from, None)?.from, |from| follow(&context, id, from));
-    let told = told.map(Message::alone).take_until(Box::pin(until_signed_out(&context, &asker, &headers)));
+    let start = Start::of(&headers, from, Some(end(&context, &id).await?))?;
+    let told = view.of(start.from, |from| follow(&context, id, from));
+    let told = stream::iter(start.sign()).chain(told.map(Message::alone));
+    let told = told.take_until(Box::pin(until_signed_out(&context, &asker, &headers)));
     Ok(follow::counted(&context.figures.own, told))
+}
+
+/// The next entry of a job.
+async fn end(context: &Context, id: &str) -> Answer<Seq> {
+    Ok(Seq(haft_fleet::next_entry(&context.fleet.database, id).await?))
 }
 
 /// What is recorded of a job from the entry `next` on, until the client leaves or the server stops.
@@ -109,10 +116,14 @@ pub(super) async fn all(
 ) -> Answer<Response> {
     let mut streams = Vec::new();
     for (id, from) in followed.sessions()? {
-        streams.push(match find(&context, &asker, &id).await {
-            Ok(_) => followed.view.of(from, |from| follow(&context, id, from)),
-            Err(error) if error.is_missing() => stream::iter([Message::Refused(error)]).boxed(),
+        let known = match find(&context, &asker, &id).await {
+            Ok(_) => follow::check(from, Some(end(&context, &id).await?)),
+            Err(error) if error.is_missing() => Err(error),
             Err(error) => return Err(error),
+        };
+        streams.push(match known {
+            Ok(from) => followed.view.of(from, |from| follow(&context, id, from)),
+            Err(error) => stream::iter([Message::Refused(error)]).boxed(),
         });
     }
     let stopping = context.stopping.clone();
@@ -190,6 +201,9 @@ pub(super) async fn prompt(
     Key(key): Key,
     Body(PromptRequest { text }): Body<PromptRequest>,
 ) -> Answer<Response> {
+    if text.trim().is_empty() {
+        return Err(ApiError::wrong("the prompt is empty").suggest("say what to do in `text`"));
+    }
     let who = name_of(&asker).map(|owner| owner.0.as_str());
     let channel = channel(who, key.as_ref());
     send((&context, &asker, &id, key), &[Command::Prompt { parts: vec![Part::text(text)], channel }]).await

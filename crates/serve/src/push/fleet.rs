@@ -169,7 +169,7 @@ impl FleetPush {
             When::Now => {}
         }
         let key = self.key().await.map_err(|error| error.to_string())?;
-        let letter = Letter::new(&subscription, &taken.job, notice, true, (key, &self.settings));
+        let letter = Letter::new(&subscription, &taken.job, notice, taken.may_approve, (key, &self.settings));
         let letter = letter.map_err(|error| error.to_string())?;
         let service = letter.service();
         match (self.sender.send(letter).await, delay) {

@@ -18,6 +18,53 @@ fn status(server: &Serving, id: &str) -> String {
     of(server, &format!("GET /v1/jobs/{id}"))["status"].as_str().unwrap().to_owned()
 }
 
+/// A prompt that was queued opens another turn behind the one that was stopped.
+#[test]
+fn a_job_that_is_stopped_with_a_prompt_in_line_hears_its_users_and_ends_with_its_worker() {
+    let Some(fleet) = Fleet::new() else { return };
+    let server = Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
+    let until = |what: &str, is: &dyn Fn() -> bool| fleet.wait_for(what, || is().then_some(()));
+    let script = fleet.place.script("steps.jsonl", &[count(), count(), say(), say()]);
+    let begin = || {
+        let words = ["worker", "--model", &script, "--permission", "ask", "--lease", "3"];
+        fleet.start(fleet.haft(&words))
+    };
+    let mut worker = begin();
+    let asks = |id: &str| asked(&server, id).first().map(|card| card["call"].as_str().unwrap().to_owned());
+    let stopped_with_a_prompt = || {
+        let id = fleet.add();
+        until("it asks", &|| asks(&id).is_some());
+        let first = asks(&id);
+        let post =
+            |path: &str, body: &str| server.ask(&format!("POST /v1/sessions/{id}/{path}"), body).status;
+        assert_eq!(post("prompt", r#"{"text":"  "}"#), 400);
+        assert_eq!(post("prompt", r#"{"text":"Say when."}"#), 202);
+        assert_eq!(post("interrupt", ""), 202);
+        until("the prompt asks", &|| asks(&id).is_some_and(|call| Some(call) != first));
+        id
+    };
+    let id = stopped_with_a_prompt();
+    let path = format!("POST /v1/sessions/{id}/approvals/{}", asks(&id).unwrap());
+    assert_eq!(server.ask(&path, r#"{"answer":"once"}"#).status, 202);
+    until("it is over", &|| !["waiting", "running"].contains(&&*status(&server, &id)));
+    let told = json!(server.follow(&id, "").until("approval_answered")).to_string();
+    assert!(told.contains(r#""answer":"once""#), "{told}");
+    // One who has read more than there is begins anew, and asks for nothing beyond the end.
+    let mut restored = server.follow(&id, "last-event-id: 9999\r\n");
+    assert_eq!(restored.next().unwrap(), json!({"from": 0}));
+    assert_eq!(restored.next().unwrap()["seq"], 0);
+    let beyond = server.ask(&format!("GET /v1/sessions/{id}/events?from=9999"), "");
+    assert!(beyond.status == 400 && beyond.body.contains("ends before the entry 9999"), "{beyond:?}");
+
+    let id = stopped_with_a_prompt();
+    assert_eq!(server.ask(&format!("POST /v1/jobs/{id}/cancel"), "").status, 202);
+    until("it is canceled", &|| status(&server, &id) == "cancelled");
+
+    let id = stopped_with_a_prompt();
+    end(&mut worker);
+    assert_eq!(fleet.job(&id, "status"), "pending", "{}", fleet.log());
+}
+
 #[test]
 fn a_job_that_waits_for_a_person_says_so_and_leaves_its_slot_to_others() {
     let Some(fleet) = Fleet::new() else { return };

@@ -102,6 +102,17 @@ fn only_owners_with_access_give_jobs_to_a_queue() {
     assert_eq!(statuses, [201, 403, 201]);
     let refused = give(&bob, "web");
     assert!(refused.body.contains("the owner `bob` may not use the queue `web`"), "{refused:?}");
+    // Nor is a job that is over run again there.
+    let kept = fleet.server.sql("SELECT id FROM jobs WHERE owner = 'bob' AND queue = 'web'");
+    fleet.server.sql(&format!("UPDATE jobs SET status = 'cancelled', ended = now() WHERE id = '{kept}'"));
+    bob.clone_into(&mut server.token);
+    let again = server.ask(&format!("POST /v1/jobs/{kept}/retry"), "");
+    assert!(again.status == 403 && again.body.contains("may not use the queue `web`"), "{again:?}");
+    assert_eq!(fleet.run(&["fleet", "retry", &kept]).code, 0);
+    let mut give = |token: &str, queue: &str| {
+        token.clone_into(&mut server.token);
+        server.ask("POST /v1/jobs", &json!({"description": "x", "queue": queue}).to_string())
+    };
     // The administrator may, but not in the name of bob; what bob gave before stays.
     add(&fleet, &["--queue", "web"]);
     let by_name = fleet.run(&["fleet", "add", "builder", "x", "--queue", "web", "--owner", "bob"]);
