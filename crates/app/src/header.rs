@@ -51,7 +51,7 @@ impl Fields {
         match with_header(text) {
             Ok((left, below)) => Ok((Self { left, notes: Vec::new() }, below)),
             Err(BadHeader::Missing) => Ok((Self::default(), text)),
-            // Other systems accept values that contain a colon, which YAML wants in quotes.
+            // Other systems accept values that contain a colon or begin with a bracket, which YAML wants in quotes.
             Err(bad @ BadHeader::Unreadable(_)) => {
                 let quoted = with_quotes(text);
                 let (left, _) = with_header(&quoted).map_err(|_| bad)?;
@@ -139,9 +139,13 @@ fn with_quotes(text: &str) -> String {
 
 fn with_quoted_value(line: &str) -> String {
     let is_plain = |value: &str| !value.starts_with(['"', '\'', '[', '{', '|', '>', '&', '*', '!']);
+    // `[pr] [priority]`, or `"quoted" and more`: it begins like something else than a text.
+    let is_unreadable = || with_header::<serde::de::IgnoredAny>(&format!("---\n{line}\n---\n")).is_err();
     match line.split_once(": ") {
         Some((name, value))
-            if !name.starts_with([' ', '#', '-']) && is_plain(value) && !value.trim().is_empty() =>
+            if !name.starts_with([' ', '#', '-'])
+                && !value.trim().is_empty()
+                && (is_plain(value) || is_unreadable()) =>
         {
             format!("{name}: {}", Value::from(value.trim()))
         }
@@ -170,6 +174,9 @@ mod tests {
                 "Text",
             ),
             ("---\ndescription: \"a: b\"\nodd: c: d\n---\n\nText", "a: b", "\nText"),
+            ("---\nargument-hint: [pr] [priority]\ndescription: [WIP] fix\n---\nText", "[WIP] fix", "Text"),
+            ("---\ndescription: \"Fix\" and more\nallowed-tools: *\n---\nText", "\"Fix\" and more", "Text"),
+            ("---\ndescription: |\n  a: b\nargument-hint: {a} {b}\n---\nText", "a: b", "Text"),
             ("No header", "", "No header"),
         ];
         for (text, description, expected) in table {

@@ -176,10 +176,12 @@ impl App {
                 name.escape_debug()
             )));
         }
+        // A clone of another repository lives until it is copied.
+        let other;
         let (folder, commit) = match chosen.as_ref().map(Entry::place).transpose()? {
             Some(Source::Elsewhere(elsewhere)) => {
-                let fetched = fetch::fetch(&elsewhere.address()?, temporary.path(), &environment).await?;
-                (fetched.folder, fetched.commit)
+                other = fetch::fetch(&elsewhere.address()?, temporary.path(), &environment).await?;
+                (other.folder.clone(), other.commit.clone())
             }
             Some(Source::Inside(path)) => {
                 let path = marketplace.as_ref().map_or(path.clone(), |all| all.below_root(path));

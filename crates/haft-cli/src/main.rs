@@ -75,7 +75,7 @@ pub(crate) fn notes(quiet: bool) -> Warn {
 }
 
 /// Prints `failure` to standard error. A closed pipe (`haft … | head`) is not an error, and prints nothing.
-fn print(failure: &Failure) {
+pub(crate) fn print(failure: &Failure) {
     if failure.message.is_empty() {
         return;
     }

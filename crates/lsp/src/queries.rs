@@ -19,7 +19,7 @@ use std::{
     collections::HashMap,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 use tokio::time::Instant;
 
@@ -104,12 +104,18 @@ impl LanguageServers {
     /// created or moved.
     pub async fn rename(&self, at: &Occurrence, new_name: &str) -> Result<Vec<FileEdit>, LspError> {
         let method = "textDocument/rename";
+        let asked = SystemTime::now();
         let found: Option<WorkspaceEdit> = self.ask_at_all(at, method, json!({"newName": new_name})).await?;
         let name = self.of(&at.path).await?.name();
         let unusable = |why: String| LspError::Unreadable { name: name.clone(), method: method.into(), why };
         let files = by_file(found.unwrap_or_default()).map_err(unusable)?;
         let edit = |(path, edits): (PathBuf, Vec<_>)| {
             let is_inside = path.canonicalize().is_ok_and(|real| real.starts_with(self.workspace()));
+            let changed = path.metadata().and_then(|found| found.modified());
+            if changed.is_ok_and(|changed| changed >= asked) {
+                let why = format!("`{}` was changed while it looked; try again", path.display());
+                return Err(unusable(why));
+            }
             let before = text_of(&path).filter(|_| is_inside);
             let before = before
                 .ok_or_else(|| unusable(format!("`{}` is no text of the workspace", path.display())))?;

@@ -4,8 +4,9 @@ use super::{ConfigError, SETTINGS, Settings, UserFile, check_user, told};
 use crate::untrusted_file;
 use haft_core::schema::nearest;
 use std::{
-    fs,
+    fs::{self, DirBuilder, File},
     io::{self, Write},
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
 use toml_edit::{DocumentMut, Item, Key, Table, Value};
@@ -22,6 +23,7 @@ pub fn set(path: &Path, key: &str, word: &str) -> Result<(), ConfigError> {
             "do not pass an API key on the command line; save it with `haft login PROVIDER`".into(),
         ));
     }
+    let _until_it_is_written = hold(path)?;
     let document = document(path)?;
     let mut first = None;
     for value in values(key, word).map_err(&wrong)? {
@@ -44,6 +46,7 @@ pub fn set(path: &Path, key: &str, word: &str) -> Result<(), ConfigError> {
 /// If it is not the name of a setting, if the rest of the file is invalid, or if the file cannot be read or written.
 pub fn unset(path: &Path, key: &str) -> Result<bool, ConfigError> {
     let keys = keys(key)?;
+    let _until_it_is_written = hold(path)?;
     let mut document = document(path)?;
     let removed = keys.split_last().and_then(|(last, tables)| {
         let mut table: &mut dyn toml_edit::TableLike = document.as_table_mut();
@@ -87,6 +90,7 @@ fn wrong_key(key: &str, message: String) -> ConfigError {
 /// If the file cannot be read or written, or already has this table.
 pub fn add_table(path: &Path, [group, name]: [&str; 2], mut table: Table) -> Result<(), ConfigError> {
     let wrong = |message: String| ConfigError::Value { what: format!("[{group}.{name}]"), message };
+    let _until_it_is_written = hold(path)?;
     let mut document = document(path)?;
     if !document.is_empty() {
         table.decor_mut().set_prefix("\n");
@@ -109,6 +113,7 @@ pub fn add_table(path: &Path, [group, name]: [&str; 2], mut table: Table) -> Res
 ///
 /// If the file cannot be read or written.
 pub fn remove_table(path: &Path, [group, name]: [&str; 2]) -> Result<bool, ConfigError> {
+    let _until_it_is_written = hold(path)?;
     let mut document = document(path)?;
     let removed = document.get_mut(group).and_then(Item::as_table_like_mut).and_then(|all| all.remove(name));
     let Some(removed) = removed else { return Ok(false) };
@@ -209,6 +214,21 @@ fn with_near(message: String) -> String {
 /// The parsed file; empty if it does not exist.
 fn document(path: &Path) -> Result<DocumentMut, ConfigError> {
     text(path)?.parse().map_err(|error: toml_edit::TomlError| wrong_file(path, error.message()))
+}
+
+/// Waits for other processes that change the file `path`, and keeps them waiting until the result is dropped.
+fn hold(path: &Path) -> Result<Option<File>, ConfigError> {
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    locked_folder(&real).map_err(|source| ConfigError::Unwritable { path: path.to_owned(), source })
+}
+
+/// Locks the folder of the file `path`, which is made if it does not exist, against other processes that change files
+/// in it. `None` if its file system has no locks.
+pub(super) fn locked_folder(path: &Path) -> io::Result<Option<File>> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let folder = File::open(folder)?;
+    Ok(folder.lock().is_ok().then_some(folder))
 }
 
 fn text(path: &Path) -> Result<String, ConfigError> {

@@ -1,5 +1,5 @@
 //! [`KeptKeys`]: the vendors' keys that `haft login` saved. Also decides which key applies.
-use super::{Config, ConfigError, Environment, Places};
+use super::{Config, ConfigError, Environment, Places, edit::locked_folder};
 use crate::untrusted_file;
 use haft_providers::{Vendor, vendors};
 use std::{
@@ -38,7 +38,7 @@ impl KeptKeys {
         toml::from_str(text).map(Self).map_err(|_| wrong())
     }
 
-    /// Adds `key` for `vendor`, and writes the file `path`.
+    /// Adds `key` for `vendor` to those that the file `path` has by now, and writes the file.
     pub fn add(
         &mut self,
         vendor: &Vendor,
@@ -46,12 +46,16 @@ impl KeptKeys {
         key: String,
         path: &Path,
     ) -> io::Result<()> {
+        let _until_it_is_written = locked_folder(path)?;
+        *self = Self::load(path).map_err(io::Error::other)?;
         self.0.insert(name_of(vendor, account), key);
         self.write(path)
     }
 
-    /// Removes the key of `vendor`; returns whether there was one.
+    /// Removes the key of `vendor` from those that the file `path` has by now; returns whether there was one.
     pub fn remove(&mut self, vendor: &Vendor, account: Option<&str>, path: &Path) -> io::Result<bool> {
+        let _until_it_is_written = locked_folder(path)?;
+        *self = Self::load(path).map_err(io::Error::other)?;
         let was_there = self.0.remove(&name_of(vendor, account)).is_some();
         if was_there {
             self.write(path)?;

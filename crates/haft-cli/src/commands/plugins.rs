@@ -22,14 +22,22 @@ pub(crate) async fn plugins(cli: &CliContext, command: Plugins) -> Result<Exit, 
         }
         Plugins::List { json } => list(cli, json),
         Plugins::Update { name, answers } => {
-            let all = match name {
-                Some(name) => vec![cli.plugin(&name)?],
-                None => cli.plugins(),
-            };
-            for plugin in all {
-                update(cli, &plugin, answers).await?;
+            if let Some(name) = name {
+                return update(cli, &cli.plugin(&name)?, answers).await.map(|()| Exit::Success);
             }
-            Ok(Exit::Success)
+            let mut exit = Exit::Success;
+            for plugin in cli.plugins() {
+                match update(cli, &plugin, answers).await {
+                    Err(failure) if failure.exit != Exit::Interrupted => {
+                        let message =
+                            format!("cannot update the plugin `{}`: {}", plugin.name, failure.message);
+                        exit = failure.exit;
+                        crate::print(&Failure { message, ..failure });
+                    }
+                    updated => updated?,
+                }
+            }
+            Ok(exit)
         }
         Plugins::Remove { name, json } => {
             cli.remove_plugin(&name)?;

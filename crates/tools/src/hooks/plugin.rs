@@ -104,7 +104,7 @@ pub(super) async fn ask(
 fn ended(event: HookEvent, finished: Finished, limit: Duration) -> Result<Answer, Silence> {
     let complaint = complaint_of(&finished);
     match finished.exit {
-        Exit::Code(0) => Ok(answer(event, &finished.stdout.text)),
+        Exit::Code(0) => answer(event, &finished.stdout.text),
         Exit::Code(2) => Ok(refused(event, &complaint)),
         Exit::Code(code) => Err(Silence::code(code, &complaint)),
         Exit::Signal(signal) => Err(Silence::Signal(signal)),
@@ -121,31 +121,33 @@ fn refused(event: HookEvent, reason: &str) -> Answer {
     }
 }
 
-/// Plain text is context for a prompt, and nothing otherwise. An approval is nothing: a hook grants none.
-fn answer(event: HookEvent, text: &str) -> Answer {
+/// Plain text is context for a prompt, and nothing otherwise. An approval is nothing: a hook grants none. Text that
+/// begins like an answer and is none is an error: it may have been a refusal.
+fn answer(event: HookEvent, text: &str) -> Result<Answer, Silence> {
     let said: Value = match serde_json::from_str(text.trim()) {
         Ok(said @ Value::Object(_)) => said,
+        Err(error) if text.trim().starts_with('{') => return Err(Silence::Unreadable(error.to_string())),
         Ok(_) | Err(_) if event == HookEvent::TurnStart && !text.trim().is_empty() => {
-            return Answer { context: Some(text.trim().to_owned()), ..Answer::default() };
+            return Ok(Answer { context: Some(text.trim().to_owned()), ..Answer::default() });
         }
-        Ok(_) | Err(_) => return Answer::default(),
+        Ok(_) | Err(_) => return Ok(Answer::default()),
     };
     let specific = &said["hookSpecificOutput"];
     let reason = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     if specific["permissionDecision"] == "deny" {
-        return refused(event, &reason(&specific["permissionDecisionReason"]));
+        return Ok(refused(event, &reason(&specific["permissionDecisionReason"])));
     }
     if event == HookEvent::BeforeTool && specific["updatedInput"].is_object() {
         let wanted = format!("it wants the call with other arguments: {}", specific["updatedInput"]);
-        return refused(event, &wanted);
+        return Ok(refused(event, &wanted));
     }
     let asks = specific["permissionDecision"] == "ask";
     let ask = asks.then(|| given_or_none(&reason(&specific["permissionDecisionReason"])));
     if said["decision"] == "block" || said["continue"] == false {
         let given = if said["decision"] == "block" { &said["reason"] } else { &said["stopReason"] };
-        return refused(event, &reason(given));
+        return Ok(refused(event, &reason(given)));
     }
-    Answer { deny: None, ask, context: specific["additionalContext"].as_str().map(str::to_owned) }
+    Ok(Answer { deny: None, ask, context: specific["additionalContext"].as_str().map(str::to_owned) })
 }
 
 #[cfg(test)]
@@ -185,7 +187,10 @@ mod tests {
             (start, r#"{"hookSpecificOutput":{"additionalContext":"by the way"}}"#, adds("by the way")),
         ];
         for (event, text, expected) in table {
-            assert_eq!(answer(event, text), expected, "{text}");
+            assert_eq!(answer(event, text).unwrap(), expected, "{text}");
         }
+        // It may have been a refusal.
+        let cut = answer(before, r#"{"decision":"block","reason":"no""#);
+        assert!(matches!(cut, Err(Silence::Unreadable(_))), "{cut:?}");
     }
 }

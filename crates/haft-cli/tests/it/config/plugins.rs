@@ -245,6 +245,34 @@ fn a_marketplace_with_a_faulty_entry_still_has_the_others() {
     assert_eq!((added.code, left(&place)), (0, 1), "{added:?}");
 }
 
+#[test]
+fn a_plugin_in_a_repository_of_its_own_is_fetched_and_one_that_is_gone_holds_up_no_other() {
+    let place = Place::new();
+    let (mut all, mut addresses) = (Vec::new(), Vec::new());
+    for name in ["one", "two"] {
+        write_plugin(&place, name, name);
+        begin_repository(&place.path().join(name));
+        addresses.push(format!("file://{}", place.path().join(name).display()));
+        all.push(json!({"name": name, "source": {"source": "url", "url": addresses.last()}}));
+    }
+    let all = json!({"name": "m", "owner": {"name": "A"}, "plugins": all});
+    source(&place, "market/.claude-plugin/marketplace.json", &all.to_string());
+    let market = place.path().join("market").display().to_string();
+    for name in ["one", "two"] {
+        let added = place.run(&["plugins", "add", &market, name, "--yes"]);
+        assert_eq!(added.code, 0, "{added:?}");
+    }
+    assert_eq!(left(&place), 2);
+    std::fs::rename(place.path().join("one"), place.path().join("gone")).unwrap();
+    source(&place, "two/commands/new.md", "New.");
+    git(&place.path().join("two"), &["add", "-A"]);
+    git(&place.path().join("two"), &["commit", "-qm", "New"]);
+    let updated = place.run(&["plugins", "update", "--yes"]);
+    assert_eq!(updated.code, 1, "{updated:?}");
+    assert!(updated.err.contains("error: cannot update the plugin `one`: "), "{updated:?}");
+    assert!(updated.err.contains("Updated the plugin `two`"), "{updated:?}");
+}
+
 // H-136
 #[test]
 fn what_a_plugins_server_gets_is_shown() {

@@ -1,6 +1,7 @@
 //! Help, configuration, verdicts and lists: what a person reads before a model is asked. The real binary.
 use crate::kit::{Place, Ran};
 use serde_json::{Value, json};
+use std::{io::Write, process::Stdio};
 
 fn configured(place: &Place) -> String {
     std::fs::read_to_string(place.path().join("person/.config/haft/config.toml")).unwrap_or_default()
@@ -180,6 +181,32 @@ fn a_wrong_key_or_value_changes_nothing() {
         let ran = place.run(&["config", "set", key, value]);
         assert!(ran.code == 2 && ran.err.contains(expected), "{key}: {ran:?}");
         assert_eq!(configured(&place), "model = \"ollama/b\"\n", "{key}");
+    }
+}
+
+/// Each of several processes at the same time reads the file, changes it and writes it.
+#[test]
+fn nothing_that_is_saved_at_the_same_time_is_lost() {
+    let place = Place::new();
+    let vendors = ["openai", "anthropic", "openrouter", "mistral", "groq", "deepseek"];
+    let set = vendors.map(|name| place.haft(&["mcp", "add", name, "--", "true"]).spawn().unwrap());
+    for mut child in set {
+        assert!(child.wait().unwrap().success());
+    }
+    let login = vendors.map(|name| {
+        let mut command = place.haft(&["login", "--no-check", name]);
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(format!("sk-{name}-0123456789\n").as_bytes()).unwrap();
+        child
+    });
+    for mut child in login {
+        assert!(child.wait().unwrap().success());
+    }
+    let (servers, keys) = (place.run(&["mcp", "list"]).out, place.run(&["login", "status"]).out);
+    for name in vendors {
+        assert!(servers.lines().any(|line| line.starts_with(&format!("{name} "))), "{name}: {servers}");
+        let columns = |line: &str| line.split_whitespace().take(2).map(str::to_owned).collect::<Vec<_>>();
+        assert!(keys.lines().any(|line| columns(line) == [name, "yes"]), "{name}: {keys}");
     }
 }
 
