@@ -5,7 +5,15 @@ use crate::kit::{
     terminal::{Terminal, poll},
 };
 use serde_json::{Value, json};
-use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, process::Stdio};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
+    process::Stdio,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
 
 /// Programs of the real servers, by the names that Haft has for them.
 const PROGRAMS: [(&str, &str); 2] =
@@ -270,6 +278,47 @@ fn a_rename_writes_all_of_its_files_or_none() {
         );
         place.write("b.small", "old\n");
     }
+}
+
+/// The places in the answer are about a text that is no longer there.
+#[test]
+fn a_rename_refuses_a_file_that_was_changed_while_the_server_looked() {
+    let place = Place::new();
+    let renaming = PUBLISHER
+        .replace("{\"textDocumentSync\": 1}", "{\"textDocumentSync\": 1, \"renameProvider\": True}")
+        .replace(
+            "    elif \"id\" in message:",
+            "    elif method == \"textDocument/rename\":\n        \
+                 asked = params[\"textDocument\"][\"uri\"]\n        \
+                 read = lambda: open(asked.removeprefix(\"file://\")).read()\n        \
+                 seen = read()\n        \
+                 while read() in (seen, \"\"): time.sleep(0.01)\n        \
+                 place = lambda at: {\"line\": 0, \"character\": at}\n        \
+                 edits = [{\"range\": {\"start\": place(0), \"end\": place(3)}, \"newText\": params[\"newName\"]}]\n        \
+                 send({\"id\": message[\"id\"], \"result\": {\"changes\": {asked: edits}}})\n    \
+             elif \"id\" in message:",
+        );
+    serve_small(&place, &renaming, 50);
+    place.write("a.small", "old\n");
+    let (file, is_over) = (place.work().join("a.small"), AtomicBool::new(false));
+    let ran = thread::scope(|scope| {
+        let editor = scope.spawn(|| {
+            for line in 0.. {
+                if is_over.load(Ordering::Relaxed) {
+                    return format!("line {}\nold\n", line - 1);
+                }
+                fs::write(&file, format!("line {line}\nold\n")).unwrap();
+                thread::sleep(Duration::from_millis(100));
+            }
+            String::new()
+        });
+        let arguments = json!({"path": "a.small", "symbol": "old", "new_name": "new"}).to_string();
+        let ran = place.run(&["tools", "call", "--permission", "full", "rename", &arguments]);
+        is_over.store(true, Ordering::Relaxed);
+        assert_eq!(place.read("a.small").unwrap(), editor.join().unwrap(), "{ran:?}");
+        ran
+    });
+    assert!(ran.out.contains("was changed while it looked; try again"), "{ran:?}");
 }
 
 // 30.2
