@@ -29,12 +29,13 @@ use axum::{
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
 };
+use haft_app::users::Role;
 use haft_fleet::{Database, Owner};
 pub(crate) use names::Names;
 use owners::Owners;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
-use std::{io, sync::Arc, time::Instant};
+use std::{collections::BTreeMap, io, sync::Arc, time::Instant};
 use subtle::ConstantTimeEq;
 
 /// Wrong tokens that are answered without delay; the allowance grows by one per second.
@@ -170,9 +171,9 @@ impl Gate {
     }
 
     /// Admits the owners of jobs as well, and logs all requests that change something.
-    pub(crate) fn with_owners(self, database: Database) -> Self {
+    pub(crate) fn with_owners(self, database: Database, roles: BTreeMap<String, Role>) -> Self {
         let audit = Some(Audit::Fleet(database.clone()));
-        Self { owners: Some(Owners::new(database)), audit, ..self }
+        Self { owners: Some(Owners::new(database, roles)), audit, ..self }
     }
 
     /// Admits users as well, and logs all requests that change something.
