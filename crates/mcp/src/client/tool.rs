@@ -105,11 +105,28 @@ fn hash(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
-/// Vendors require an object with `properties`, even if it is empty.
+/// The arguments of a call are an object. Providers require that the schema says so, with `properties` even if there are
+/// none, and refuse the whole request if one tool has alternatives or conditions at the top. The properties of those
+/// are kept; the server itself checks the rest.
 fn parameters(schema: &Map<String, Value>) -> Value {
     let mut schema = schema.clone();
-    schema.entry("type").or_insert(json!("object"));
-    schema.entry("properties").or_insert(json!({}));
+    let mut properties = match schema.remove("properties") {
+        Some(Value::Object(properties)) => properties,
+        _ => Map::new(),
+    };
+    for key in ["allOf", "anyOf", "oneOf"] {
+        let parts = schema.remove(key);
+        for part in parts.iter().filter_map(Value::as_array).flatten() {
+            for (name, property) in part["properties"].as_object().into_iter().flatten() {
+                properties.entry(name).or_insert_with(|| property.clone());
+            }
+        }
+    }
+    for key in ["not", "if", "then", "else", "enum", "const", "items"] {
+        schema.remove(key);
+    }
+    schema.insert("type".into(), json!("object"));
+    schema.insert("properties".into(), properties.into());
     Value::Object(schema)
 }
 
@@ -135,6 +152,17 @@ mod tests {
 
     #[test]
     fn parameters_are_an_object() {
-        assert_eq!(parameters(&Map::new()), json!({"type": "object", "properties": {}}));
+        let (a, b) = (json!({"type": "string"}), json!({"type": "integer"}));
+        let table = [
+            (json!({}), json!({"type": "object", "properties": {}})),
+            (json!({"type": "array", "items": a}), json!({"type": "object", "properties": {}})),
+            (
+                json!({"properties": {"a": a}, "required": ["a"], "anyOf": [{"properties": {"a": b, "b": b}}, {"$ref": "#/x"}]}),
+                json!({"type": "object", "properties": {"a": a, "b": b}, "required": ["a"]}),
+            ),
+        ];
+        for (schema, expected) in table {
+            assert_eq!(parameters(schema.as_object().unwrap()), expected);
+        }
     }
 }
