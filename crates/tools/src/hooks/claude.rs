@@ -168,7 +168,7 @@ mod tests {
             ("Edit|Write", "write", true),
             ("mcp__a__.*", "mcp__a__b", true),
             ("mcp__a__.*", "mcp__b__b", false),
-            ("^(Ba|So)sh$", "grep", true),
+            ("^(Ba|So)sh$", "grep", false),
         ];
         for (matcher, tool, expected) in table {
             assert_eq!(!told(matcher, tool, json!({}), &[]).is_empty(), expected, "{matcher} {tool}");

@@ -5,6 +5,8 @@ use super::{
     ask::{Answer, MAX_ANSWER, Silence, complaint_of, given_or_none},
 };
 use globset::GlobBuilder;
+use grep_matcher::Matcher;
+use grep_regex::RegexMatcher;
 use haft_core::{Effect, Stage, View};
 use haft_process::{Exit, Finished, Program};
 use schemars::JsonSchema;
@@ -17,7 +19,7 @@ use std::{path::Path, path::PathBuf, sync::Arc, time::Duration};
 pub struct PluginHook {
     /// Event that it is told of.
     pub event: HookEvent,
-    /// Tools that it is told of, as names of Claude Code with `|` between them; all if empty or `*`.
+    /// Tools that it is told of, as names of Claude Code with `|` between them, or a regular expression; all if empty or `*`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub matcher: String,
     /// Command line for `sh`.
@@ -44,15 +46,19 @@ pub struct PluginHooks {
 }
 
 impl PluginHook {
-    /// Whether its matcher fits a tool of this name. A matcher that is more than names, `*` and `.*` fits every tool: a guard is
-    /// rather asked too often.
+    /// Whether its matcher fits a tool of this name: one of several names with `*`, or else a regular expression that fits a
+    /// part of it. One that cannot be read fits every tool: a guard is rather asked too often.
     pub(super) fn fits(&self, name: &str) -> bool {
         let fits = |pattern: &str| {
             let glob = GlobBuilder::new(&pattern.trim().replace(".*", "*")).build();
             glob.map_or(true, |glob| glob.compile_matcher().is_match(name))
         };
-        let is_plain = self.matcher.chars().all(|c| c.is_alphanumeric() || "_-|*. ".contains(c));
-        self.matcher.is_empty() || !is_plain || self.matcher.split('|').any(fits)
+        let names = self.matcher.replace(".*", "*");
+        match names.chars().all(|c| c.is_alphanumeric() || "_-|* ".contains(c)) {
+            true => names.is_empty() || self.matcher.split('|').any(fits),
+            false => RegexMatcher::new(&self.matcher)
+                .map_or(true, |regex| regex.is_match(name.as_bytes()).unwrap_or(true)),
+        }
     }
 
     /// For notes.
@@ -153,6 +159,32 @@ fn answer(event: HookEvent, text: &str) -> Result<Answer, Silence> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_matcher_is_names_or_a_regular_expression() {
+        let table = [
+            ("", "Bash", true),
+            ("*", "Bash", true),
+            ("Edit|Write", "Write", true),
+            ("Edit|Write", "NotebookEdit", false),
+            ("Notebook.*", "NotebookEdit", true),
+            ("mcp__.*__write*", "mcp__files__write_file", true),
+            ("^(Edit|Write)$", "Write", true),
+            ("^(Edit|Write)$", "Read", false),
+            ("Ba.h", "Bash", true),
+            ("Ba[st]h?", "Bash", true),
+            ("(", "Bash", true),
+        ];
+        for (matcher, name, expected) in table {
+            let hook = PluginHook {
+                event: HookEvent::BeforeTool,
+                matcher: matcher.into(),
+                command: String::new(),
+                timeout: 1,
+            };
+            assert_eq!(hook.fits(name), expected, "{matcher} {name}");
+        }
+    }
 
     #[test]
     fn an_answer_in_the_protocol_of_claude_code_denies_or_adds() {
