@@ -171,9 +171,15 @@ impl Gate {
     }
 
     /// Admits the owners of jobs as well, and logs all requests that change something.
-    pub(crate) fn with_owners(self, database: Database, roles: BTreeMap<String, Role>) -> Self {
+    /// `has_logins`: whether users log in at this server with one of `roles`.
+    pub(crate) fn with_owners(
+        self,
+        database: Database,
+        roles: BTreeMap<String, Role>,
+        has_logins: bool,
+    ) -> Self {
         let audit = Some(Audit::Fleet(database.clone()));
-        Self { owners: Some(Owners::new(database, roles)), audit, ..self }
+        Self { owners: Some(Owners::new(database, roles, has_logins)), audit, ..self }
     }
 
     /// Admits users as well, and logs all requests that change something.

@@ -186,7 +186,7 @@ pub async fn serve_fleet(
     let names = Names::new(listening.address()?, &settings.hosts);
     let own = figures.own.clone();
     let gate = Gate::new(&settings.token, names, own.clone())
-        .with_owners(settings.fleet.database.clone(), settings.roles.clone())
+        .with_owners(settings.fleet.database.clone(), settings.roles.clone(), settings.login.is_some())
         .with_log(AccessLog::of(settings.access_log));
     let accounts = Accounts::Owners(settings.fleet.database.clone());
     let logins = logins(settings.login, settings.roles, accounts);

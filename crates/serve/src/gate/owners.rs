@@ -23,15 +23,18 @@ pub(super) struct Owners {
     database: Database,
     /// The roles of this server by their names. They decide what a login may do, also if they were changed since.
     roles: BTreeMap<String, Role>,
+    /// Whether users log in at this server, so that it has all roles.
+    has_logins: bool,
     known: Mutex<HashMap<[u8; 32], (Asker, Instant)>>,
     looks: Mutex<Bucket>,
 }
 
 impl Owners {
-    pub(super) fn new(database: Database, roles: BTreeMap<String, Role>) -> Self {
+    pub(super) fn new(database: Database, roles: BTreeMap<String, Role>, has_logins: bool) -> Self {
         Self {
             database,
             roles,
+            has_logins,
             known: Mutex::default(),
             looks: Mutex::new(Bucket::full(LOOKUP_BURST, LOOKUPS_PER_SECOND)),
         }
@@ -65,10 +68,14 @@ impl Owners {
     fn asker(&self, client: FleetClient) -> Option<Asker> {
         let FleetClient { owner, is_admin, may_approve, role } = client;
         let (is_admin, may_approve) = match &role {
-            Some(role) => {
-                let role = self.roles.get(role).filter(|role| role.may(Permission::Prompt))?;
-                (role.may(Permission::Administer), role.may(Permission::Approve))
-            }
+            Some(role) => match self.roles.get(role) {
+                Some(role) if role.may(Permission::Prompt) => {
+                    (role.may(Permission::Administer), role.may(Permission::Approve))
+                }
+                // The role may be known only where the user logged in.
+                None if !self.has_logins => (is_admin, may_approve),
+                _ => return None,
+            },
             None => (is_admin, may_approve),
         };
         Some(match is_admin {

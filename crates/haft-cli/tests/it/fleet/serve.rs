@@ -324,7 +324,7 @@ fn a_server_without_the_key_of_its_fleet_says_that_it_notifies_no_device() {
 fn a_login_has_the_rights_that_its_role_has_now() {
     let Some(fleet) = Fleet::new() else { return };
     fleet.run(&["fleet", "owner", "ann"]);
-    for (token, role) in [("one", "helper"), ("two", "gone"), ("three", "looker")] {
+    for (token, role) in [("one", "helper"), ("two", "looker")] {
         fleet.server.sql(&format!(
             "INSERT INTO logins (token_hash, owner, is_admin, may_approve, role, until) \
              VALUES (encode(sha256('{token}'), 'hex'), 'ann', true, true, '{role}', now() + interval '1 day')"
@@ -334,7 +334,7 @@ fn a_login_has_the_rights_that_its_role_has_now() {
         "[serve.roles.helper]\nmay = [\"view\", \"prompt\"]\n[serve.roles.looker]\nmay = [\"view\"]\n",
     );
     let mut server = Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
-    for (token, expected) in [("one", 200), ("two", 401), ("three", 401)] {
+    for (token, expected) in [("one", 200), ("two", 401)] {
         token.clone_into(&mut server.token);
         let me = server.ask("GET /v1/me", "");
         assert_eq!(me.status, expected, "{token}: {me:?}");
