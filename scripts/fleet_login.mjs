@@ -1,8 +1,9 @@
-// People who log in to a fleet at an OpenID provider: fleet_login.mjs BROWSER ADDRESS OTHER-ADDRESS REPOSITORY
-// Both addresses are servers of the same fleet. Ends with 1 and a line for each thing that is not as it should be.
+// People who log in to a fleet at an OpenID provider: fleet_login.mjs BROWSER ADDRESS SECOND-ADDRESS OTHER-ADDRESS REPOSITORY
+// All addresses are servers of the same fleet; people can log in at the first two. Ends with 1 and a line for each thing that is not as it should be.
+import { request } from 'node:http'
 import { end, expect, launch, logIn } from './browser.mjs'
 
-const [program, address, other, repository] = process.argv.slice(2)
+const [program, address, second, other, repository] = process.argv.slice(2)
 const browser = await launch(program)
 
 // H-89. `ann` gives jobs of her own, and sees no others.
@@ -20,6 +21,27 @@ await ann.has('Of ann')
 const jobs = await ask(other, 'GET', '/v1/jobs')
 expect(`another server of the fleet knows ann: ${JSON.stringify(jobs)}`, jobs.body.jobs?.length === 1)
 expect('figures are for those who administer', (await ask(address, 'GET', '/metrics')).code === 403)
+
+// H-145. A balancer may send a browser that comes back from the provider to another server than the one where its login began.
+const back = await ann.tab.browserContext().newPage()
+await back.setRequestInterception(true)
+const callback = new Promise((found) => back.on('request', (asked) => {
+  if (new URL(asked.url()).pathname !== '/login/callback') return asked.continue()
+  found(asked.url())
+  asked.abort()
+}))
+await back.goto(`${address}/login`).catch(() => null)
+const url = new URL(await callback)
+const cookies = (await back.cookies(url.href)).map(({ name, value }) => `${name}=${value}`).join('; ')
+const returned = (cookie) => new Promise((done, failed) => {
+  const headers = { host: url.host, cookie }
+  request(second + url.pathname + url.search, { headers }, (answer) => { answer.resume(); done(answer) }).on('error', failed).end()
+})
+const stranger = await returned('')
+expect(`a browser without the cookie is refused: ${stranger.statusCode}`, stranger.statusCode === 403)
+const { statusCode, headers } = await returned(cookies)
+expect(`the second server logs her in: ${statusCode}`, statusCode === 303 && headers.location?.startsWith('/#token='))
+await back.close()
 
 // H-120. Who may prompt and not approve gives jobs, and answers nothing that they ask.
 const ina = await logIn(browser, address, 'ina')

@@ -101,13 +101,19 @@ start_login_provider "$scratch" "$scratch/config/haft/config.toml"
 running=("$provider" "${running[@]}")
 echo 'role = "viewer"' >>"$scratch/config/haft/config.toml"
 "$haft" fleet add builder "Of the admin" >"$scratch/log"
-LOGIN_SECRET=secret-of-haft "$haft" serve --fleet "$HAFT_FLEET" --listen "127.0.0.1:$port" 2>"$scratch/login.log" &
-running=($! "${running[@]}")
-for _ in $(seq 100); do grep -q 'listening on' "$scratch/login.log" && break; sleep 0.1; done
-if timeout 200 node "$beside/fleet_login.mjs" "$browser" "http://127.0.0.1:$port" "$address" "$scratch/work"; then
+: >"$scratch/login1"
+: >"$scratch/login2"
+for number in 1 2; do
+    LOGIN_SECRET=secret-of-haft "$haft" serve --fleet "$HAFT_FLEET" --listen "127.0.0.1:$port" 2>"$scratch/login$number" &
+    running=($! "${running[@]}")
+    for _ in $(seq 100); do grep -q 'listening on' "$scratch/login$number" && break; sleep 0.1; done
+    port=0
+done
+mapfile -t addresses < <(sed -n 's/^note: listening on //p' "$scratch/login1" "$scratch/login2")
+if timeout 200 node "$beside/fleet_login.mjs" "$browser" "${addresses[@]}" "$address" "$scratch/work"; then
     echo "ok      people who log in to a fleet at an OpenID provider"
 else
     echo "FAILED  people who log in to a fleet at an OpenID provider"
-    cat "$scratch/login.log"
+    cat "$scratch/login1" "$scratch/login2"
     exit 1
 fi

@@ -55,6 +55,7 @@ expect(`mal is told why: ${await mal.text('body')}`, (await mal.text('body')).in
 
 const logged = readFileSync(join(process.env.HAFT_HOME, 'serve-audit.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line))
 expect('a refused login is logged', logged.some((line) => line.user === 'eve@example.org' && line.status === 403))
+expect('so is one without a name, with the subject that the provider gives', logged.some((line) => line.user?.endsWith('mal') && line.status === 403))
 
 // Another person sees nothing of it.
 const ben = await logsIn('ben')

@@ -75,6 +75,9 @@ pub async fn add(database: &Database, new: &NewJob) -> Result<(), FleetError> {
             "`{url}` is not a repository: expected a URL or an absolute path"
         )));
     }
+    if base.as_deref().is_some_and(|base| base.trim().is_empty()) {
+        return Err(FleetError::Usage("the base of the job is empty: name a commit or a branch".to_owned()));
+    }
     let line = order.description.lines().next().unwrap_or_default().replace('\0', " ");
     let title = match line.char_indices().nth(MAX_TITLE_LENGTH) {
         Some((end, _)) => format!("{}…", &line[..end]),

@@ -1,6 +1,7 @@
 //! [`Logins`]: lets users log in at an OpenID provider, with the authorization code flow and PKCE. The browser returns
 //! with a code, which the provider exchanges for an ID token; the user gets a token of this server, which is kept only
-//! in memory.
+//! in memory. What a login needs when the browser returns is in a cookie of that browser, so that it may return to
+//! another server of a fleet, or to one that was restarted meanwhile.
 mod accounts;
 
 use crate::{bearer::given, bucket::Bucket, parts::LoginSettings};
@@ -38,7 +39,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -48,11 +49,11 @@ const BEGIN: &str = "/login";
 const CALLBACK: &str = "/login/callback";
 const OFFER: &str = "/login/offer";
 const END: &str = "/logout";
-/// Ties a login to the browser in which it began.
+/// Holds [`Begun`], which ties a login to the browser in which it began.
 const COOKIE_NAME: &str = "haft-login";
 /// How long a user may take to log in at the provider.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(600);
-/// Burst of logins that may begin, and how many per second. They need no token, and each is kept for a while.
+/// Burst of logins that are finished, and how many per second: each asks the provider, and needs no token.
 const LOGINS: f64 = 100.0;
 const LOGINS_A_SECOND: f64 = 5.0;
 /// How long the provider's metadata and keys are cached.
@@ -67,7 +68,7 @@ const MAX_ANSWER_BYTES: usize = 1 << 20;
 /// Hours after which users log in again.
 const HOURS: u32 = 12;
 
-/// Users who have logged in, and logins that have begun.
+/// The provider, and the accounts of the users who log in there.
 pub(crate) struct Logins {
     settings: OidcFile,
     secret: Option<ClientSecret>,
@@ -75,15 +76,37 @@ pub(crate) struct Logins {
     roles: BTreeMap<String, Role>,
     http: Http,
     provider: tokio::sync::Mutex<Option<(Instant, Result<CoreProviderMetadata, LoginError>)>>,
-    begun: Mutex<HashMap<String, Begun>>,
     rate: Mutex<Bucket>,
 }
 
-/// A login that has begun.
+/// A login that has begun, as the browser keeps it in a cookie.
 struct Begun {
-    at: Instant,
+    state: CsrfToken,
     nonce: Nonce,
     verifier: PkceCodeVerifier,
+}
+
+impl Begun {
+    /// The value of the cookie. Its three parts are base64url, which has no `.`.
+    fn cookie(&self) -> String {
+        let Self { state, nonce, verifier } = self;
+        [state.secret(), nonce.secret(), verifier.secret()].map(String::as_str).join(".")
+    }
+
+    /// The login that this browser began, if it returns with `state`.
+    fn of(headers: &HeaderMap, state: &str) -> Option<Self> {
+        let all = headers.get_all(COOKIE).iter().filter_map(|cookie| cookie.to_str().ok());
+        let value = all
+            .flat_map(|cookies| cookies.split(';'))
+            .find_map(|cookie| cookie.trim().strip_prefix(COOKIE_NAME)?.strip_prefix('='))?;
+        let mut parts = value.split('.').map(str::to_owned);
+        let (known, nonce, verifier) = (parts.next()?, parts.next()?, parts.next()?);
+        (known == state).then(|| Self {
+            state: CsrfToken::new(known),
+            nonce: Nonce::new(nonce),
+            verifier: PkceCodeVerifier::new(verifier),
+        })
+    }
 }
 
 /// Claims beyond the standard ones, such as groups.
@@ -231,9 +254,8 @@ impl Logins {
     ) -> reqwest::Result<Self> {
         let http = Reach::of(&settings.issuer).builder().timeout(PROVIDER_TIMEOUT).build().map(Http)?;
         let secret = secret.map(ClientSecret::new);
-        let (provider, begun) = Default::default();
         let rate = Mutex::new(Bucket::full(LOGINS, LOGINS_A_SECOND));
-        Ok(Self { settings, secret, accounts, roles, http, provider, begun, rate })
+        Ok(Self { settings, secret, accounts, roles, http, provider: Default::default(), rate })
     }
 
     /// The provider's metadata, which is refreshed regularly because keys change.
@@ -280,12 +302,8 @@ impl Logins {
         Ok(client.set_redirect_uri(back))
     }
 
-    /// The address to which the browser is redirected, and the state with which it returns.
-    async fn begin(&self, headers: &HeaderMap) -> Result<(String, String), LoginError> {
-        if !self.rate.lock().take(Instant::now()) {
-            let message = "too many people log in at the moment; wait a few seconds".to_owned();
-            return Err(LoginError { status: StatusCode::TOO_MANY_REQUESTS, message });
-        }
+    /// The address to which the browser is redirected, and what it keeps until it returns.
+    async fn begin(&self, headers: &HeaderMap) -> Result<(String, Begun), LoginError> {
         let client = self.client(self.address(headers)?).await?;
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         let usual = || vec!["email".to_owned(), "profile".to_owned()];
@@ -299,19 +317,18 @@ impl Logins {
             .add_scopes(scopes.into_iter().map(Scope::new))
             .set_pkce_challenge(challenge)
             .url();
-        let mut begun = self.begun.lock();
-        begun.retain(|_, login| login.at.elapsed() < LOGIN_TIMEOUT);
-        begun.insert(state.secret().clone(), Begun { at: Instant::now(), nonce, verifier });
-        Ok((url.to_string(), state.secret().clone()))
+        Ok((url.to_string(), Begun { state, nonce, verifier }))
     }
 
     /// Exchanges the code for an ID token, and gives the user a token of this server.
     async fn finish(&self, code: String, state: &str, headers: &HeaderMap) -> Result<String, LoginError> {
-        let begun = self.begun.lock().remove(state).filter(|login| login.at.elapsed() < LOGIN_TIMEOUT);
-        let begun = begun.filter(|_| cookie(headers).is_some_and(|cookie| cookie == state));
-        let Some(Begun { nonce, verifier, .. }) = begun else {
+        let Some(Begun { nonce, verifier, .. }) = Begun::of(headers, state) else {
             return Err(LoginError::refused("the login took too long, or it began in another browser"));
         };
+        if !self.rate.lock().take(Instant::now()) {
+            let message = "too many people log in at the moment; wait a few seconds".to_owned();
+            return Err(LoginError { status: StatusCode::TOO_MANY_REQUESTS, message });
+        }
         let back = self.address(headers)?;
         let mut client = self.client(back.clone()).await?;
         let failed = |error: &dyn std::error::Error| {
@@ -346,10 +363,14 @@ impl Logins {
 
     /// Logs in the user of these claims, and returns a token.
     async fn open(&self, claims: &IdClaims) -> Result<String, LoginError> {
-        let name = name(self.settings.claim.as_deref().unwrap_or("email"), claims)?;
-        let opened = self.open_as(claims, &name).await;
+        let named = name(self.settings.claim.as_deref().unwrap_or("email"), claims);
+        let opened = match &named {
+            Ok(name) => self.open_as(claims, name).await,
+            Err(error) => Err(error.clone()),
+        };
         if opened.as_ref().is_err_and(|error| error.status == StatusCode::FORBIDDEN) {
-            self.accounts.log_refusal(name).await?;
+            let who = named.unwrap_or_else(|_| claims.subject().as_str().to_owned());
+            self.accounts.log_refusal(who).await?;
         }
         opened
     }
@@ -400,13 +421,6 @@ fn name(claim: &str, claims: &IdClaims) -> Result<String, LoginError> {
     }
 }
 
-/// The state with which this browser began its login.
-fn cookie(headers: &HeaderMap) -> Option<&str> {
-    let all = headers.get_all(COOKIE).iter().filter_map(|cookie| cookie.to_str().ok());
-    all.flat_map(|cookies| cookies.split(';'))
-        .find_map(|cookie| cookie.trim().strip_prefix(COOKIE_NAME)?.strip_prefix('='))
-}
-
 /// Whether a path is one of these routes, which need no token.
 pub(crate) fn is_part(path: &str) -> bool {
     matches!(path, BEGIN | CALLBACK | OFFER)
@@ -426,11 +440,12 @@ pub(crate) fn routes<S: Clone + Send + Sync + 'static>(logins: Option<Arc<Logins
 }
 
 async fn begin(State(logins): State<Arc<Logins>>, headers: HeaderMap) -> Result<Response, LoginError> {
-    let (url, state) = logins.begin(&headers).await?;
+    let (url, begun) = logins.begin(&headers).await?;
     let secure = if logins.address(&headers)?.starts_with("https:") { "; Secure" } else { "" };
     let seconds = LOGIN_TIMEOUT.as_secs();
+    let cookie = begun.cookie();
     let cookie =
-        format!("{COOKIE_NAME}={state}; Path={BEGIN}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
+        format!("{COOKIE_NAME}={cookie}; Path={BEGIN}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
     Ok((StatusCode::SEE_OTHER, [(LOCATION, url), (SET_COOKIE, cookie)]).into_response())
 }
 

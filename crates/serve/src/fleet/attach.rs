@@ -76,15 +76,16 @@ pub(super) struct JobSessions {
 }
 
 /// List jobs as sessions
-#[utoipa::path(get, path = "/v1/sessions", operation_id = "list_sessions", tag = "sessions", params(pages::JobsWanted),
+#[utoipa::path(get, path = "/v1/sessions", operation_id = "list_sessions", tag = "sessions", params(pages::JobsWanted, jobs::JobsOf),
     responses((status = OK, body = JobSessions), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
 pub(super) async fn list(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
     Asked(wanted): Asked<pages::JobsWanted>,
+    Asked(of): Asked<jobs::JobsOf>,
 ) -> Answer<Json<JobSessions>> {
     let limit = pages::limit(wanted.limit);
-    let found = jobs::listed(&context, &asker, &wanted, limit).await?;
+    let found = jobs::listed(&context, &asker, (&wanted, &of), limit).await?;
     let (found, next) = pages::page(found, limit, |job| job.id.clone());
     Ok(Json(JobSessions {
         sessions: found.into_iter().map(|job| JobSession::of(job, String::new())).collect(),

@@ -18,10 +18,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use haft_core::JobStatus;
-use haft_fleet::{DEFAULT_QUEUE, JobLine, NewJob, new_job};
+use haft_fleet::{DEFAULT_QUEUE, JobLine, NewJob, Owner, new_job};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 /// How a job stands that waits for a person.
 pub(super) const WAITING: &str = "waiting";
@@ -129,6 +129,16 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Extension(OfSession(made.id)), Json(job)).into_response())
 }
 
+/// Which jobs of a fleet a list shows, besides [`JobsWanted`].
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct JobsOf {
+    /// Only jobs of this queue
+    queue: Option<String>,
+    /// Only jobs of this owner, for those who see the jobs of all
+    owner: Option<String>,
+}
+
 /// Some jobs.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct JobPage {
@@ -141,14 +151,15 @@ pub(super) struct JobPage {
 /// List jobs
 ///
 /// Those of the owner whose token it is; with the server's own token, all.
-#[utoipa::path(get, path = "/v1/jobs", operation_id = "list_jobs", tag = "jobs", params(JobsWanted), responses((status = OK, body = JobPage), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
+#[utoipa::path(get, path = "/v1/jobs", operation_id = "list_jobs", tag = "jobs", params(JobsWanted, JobsOf), responses((status = OK, body = JobPage), (status = "4XX", body = ErrorBody), (status = SERVICE_UNAVAILABLE, body = ErrorBody)))]
 pub(super) async fn list(
     State(context): State<Context>,
     Extension(asker): Extension<Asker>,
     Asked(wanted): Asked<JobsWanted>,
+    Asked(of): Asked<JobsOf>,
 ) -> Answer<Json<JobPage>> {
     let limit = pages::limit(wanted.limit);
-    let found = listed(&context, &asker, &wanted, limit).await?;
+    let found = listed(&context, &asker, (&wanted, &of), limit).await?;
     let (found, next) = pages::page(found, limit, |job| job.id.clone());
     Ok(Json(JobPage { jobs: found.into_iter().map(Job::from).collect(), next }))
 }
@@ -157,7 +168,7 @@ pub(super) async fn list(
 pub(super) async fn listed(
     context: &Context,
     asker: &Asker,
-    wanted: &JobsWanted,
+    (wanted, of): (&JobsWanted, &JobsOf),
     limit: usize,
 ) -> Answer<Vec<JobLine>> {
     let statuses = match wanted.status()? {
@@ -170,8 +181,14 @@ pub(super) async fn listed(
     if let Some(after) = after {
         find(context, asker, after).await?;
     }
-    let wanted = haft_fleet::JobsWanted { statuses, queue: None, after, most: limit as i64 + 1 };
-    Ok(haft_fleet::jobs(&context.fleet.database, seen_by(asker), &wanted).await?)
+    let chosen = of.owner.clone().map(Owner);
+    let owner = match (seen_by(asker), &chosen) {
+        (Some(own), Some(chosen)) if chosen != own => return Ok(Vec::new()),
+        (own, chosen) => own.or(chosen.as_ref()),
+    };
+    let queue = of.queue.as_deref();
+    let wanted = haft_fleet::JobsWanted { statuses, queue, after, most: limit as i64 + 1 };
+    Ok(haft_fleet::jobs(&context.fleet.database, owner, &wanted).await?)
 }
 
 /// Show a job

@@ -253,6 +253,41 @@ fn a_request_with_a_key_is_done_once_by_all_servers_of_a_fleet() {
     assert_eq!(count("jobs"), jobs + 2);
 }
 
+#[test]
+fn jobs_are_listed_by_queue_and_owner() {
+    let Some(fleet) = Fleet::new() else { return };
+    let mut server = Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
+    let add = |server: &Serving, queue: &str| {
+        let body = json!({"description": "Count", "queue": queue}).to_string();
+        let made = server.ask("POST /v1/jobs", &body);
+        assert_eq!(made.status, 201, "{made:?}");
+    };
+    add(&server, "gpu");
+    add(&server, "default");
+    let ann = fleet.run(&["fleet", "owner", "ann"]).out.trim().to_owned();
+    let admin = std::mem::replace(&mut server.token, ann);
+    add(&server, "gpu");
+    let found = |server: &Serving, route: &str, query: &str| {
+        let line = format!("GET /v1/{route}?{query}");
+        server.ask(&line, "").json()[route].as_array().map(Vec::len)
+    };
+    for (query, expected) in [("queue=gpu", 1), ("owner=ann", 1), ("owner=admin", 0), ("queue=default", 0)] {
+        for route in ["jobs", "sessions"] {
+            assert_eq!(found(&server, route, query), Some(expected), "ann: {route} {query}");
+        }
+    }
+    server.token = admin;
+    let of_all =
+        [("", 3), ("queue=gpu", 2), ("owner=ann", 1), ("owner=admin&queue=gpu", 1), ("owner=ben", 0)];
+    for (query, expected) in of_all {
+        for route in ["jobs", "sessions"] {
+            assert_eq!(found(&server, route, query), Some(expected), "{route} {query}");
+        }
+    }
+    let empty = server.ask("POST /v1/jobs", r#"{"description":"Count","base":""}"#);
+    assert_eq!(empty.status, 400, "{empty:?}");
+}
+
 // H-102
 #[test]
 fn a_reply_is_seen_on_every_server_of_a_fleet_while_it_is_written() {
