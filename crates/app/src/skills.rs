@@ -25,6 +25,10 @@ pub struct FoundSkill {
     pub shadows: Vec<PathBuf>,
     /// Notes on parts of its header that have no effect.
     pub notes: Vec<String>,
+    /// Whether agents are offered it.
+    is_for_models: bool,
+    /// Whether it is a command of the user.
+    pub(crate) is_for_people: bool,
     /// Whether its folder may be read without an approval, even outside of the workspace.
     is_readable: bool,
 }
@@ -40,7 +44,8 @@ impl App {
     /// The skills that agents are offered in the folder `workspace`, by name.
     #[must_use]
     pub fn skills(&self, workspace: &Path) -> Vec<FoundSkill> {
-        known(&self.places, workspace, &*self.warn)
+        let known = known(&self.places, workspace, &*self.warn);
+        known.into_iter().filter(|found| found.is_for_models).collect()
     }
 }
 
@@ -49,10 +54,11 @@ pub(crate) fn read(places: &Places, workspace: &Path, warn: Warn<'_>) -> (Vec<Sk
     let known = known(places, workspace, warn);
     let readable = known.iter().filter(|found| found.is_readable).map(|found| found.skill.folder.clone());
     let readable = readable.collect();
-    (known.into_iter().map(|found| found.skill).collect(), readable)
+    (known.into_iter().filter(|found| found.is_for_models).map(|found| found.skill).collect(), readable)
 }
 
-fn known(places: &Places, workspace: &Path, warn: Warn<'_>) -> Vec<FoundSkill> {
+/// All skills by name, also those that are only for models, or only for the user.
+pub(crate) fn known(places: &Places, workspace: &Path, warn: Warn<'_>) -> Vec<FoundSkill> {
     in_dirs(source_dir::all(places, workspace, Kind::Skills), warn)
 }
 
@@ -88,8 +94,8 @@ fn skill(dir: &SourceDir, folder: &Path, warn: Warn<'_>) -> Option<FoundSkill> {
     let text = untrusted_file::text(&file, dir.within.as_deref(), warn)?;
     let left_out = |why: String| warn(format!("the skill in `{}` was ignored: {why}", folder.display()));
     let header = if dir.is_of_haft() { own_header(&text) } else { other_header(&text, folder) };
-    let (Header { name, description }, text, notes) =
-        header.map_err(|bad| left_out(bad.to_string())).ok()??;
+    let Read { header: Header { name, description }, text, notes, is_for_models, is_for_people } =
+        header.map_err(|bad| left_out(bad.to_string())).ok()?;
     if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c)) {
         left_out("its `name` may contain only letters, digits, `-` and `_`".into());
         return None;
@@ -97,24 +103,32 @@ fn skill(dir: &SourceDir, folder: &Path, warn: Warn<'_>) -> Option<FoundSkill> {
     let folder = folder.canonicalize().ok()?;
     let skill = Skill { name: dir.named(name), description, text: dir.filled(text.trim()), folder };
     let is_readable = dir.is_own() || dir.plugin.is_some();
-    Some(FoundSkill { skill, file, shadows: Vec::new(), notes, is_readable })
+    Some(FoundSkill { skill, file, shadows: Vec::new(), notes, is_for_models, is_for_people, is_readable })
 }
 
-type Read<'a> = Result<Option<(Header, &'a str, Vec<String>)>, BadHeader>;
+/// What a `SKILL.md` says.
+struct Read<'a> {
+    header: Header,
+    text: &'a str,
+    notes: Vec<String>,
+    is_for_models: bool,
+    is_for_people: bool,
+}
 
-fn own_header(text: &str) -> Read<'_> {
+fn own_header(text: &str) -> Result<Read<'_>, BadHeader> {
     let (header, text) = with_header(text)?;
-    Ok(Some((header, text, Vec::new())))
+    Ok(Read { header, text, notes: Vec::new(), is_for_models: true, is_for_people: true })
 }
 
-/// The header of a skill of another system. Without a name in the header, the name of the folder is used. `None` if the
-/// skill is not for models.
-fn other_header<'a>(text: &'a str, folder: &Path) -> Read<'a> {
+/// The header of a skill of another system. Without a name in the header, the name of the folder is used.
+fn other_header<'a>(text: &'a str, folder: &Path) -> Result<Read<'a>, BadHeader> {
     let (mut fields, below) = Fields::of(text)?;
     let named = || folder.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     let name = fields.text("name").unwrap_or_else(named);
     let first_line = || below.trim().lines().next().unwrap_or_default().to_owned();
     let description = fields.text("description").unwrap_or_else(first_line);
-    let is_for_people = fields.text("disable-model-invocation").is_some_and(|value| value == "true");
-    Ok((!is_for_people).then(|| (Header { name, description }, below, fields.notes())))
+    let is_for_models = fields.text("disable-model-invocation").is_none_or(|value| value != "true");
+    let is_for_people = fields.text("user-invocable").is_none_or(|value| value != "false");
+    let header = Header { name, description };
+    Ok(Read { header, text: below, notes: fields.notes(), is_for_models, is_for_people })
 }

@@ -1,10 +1,12 @@
-//! [`App::expand`]: expands prompts that users keep in files: `/NAME ARGUMENTS` becomes the text of `commands/NAME.md`.
+//! [`App::expand`]: expands prompts that users keep in files: `/NAME ARGUMENTS` becomes the text of `commands/NAME.md`,
+//! or of the skill with that name.
 mod fill;
 
 use crate::{
     App, Failure,
     config::Places,
     header::Fields,
+    skills::{self, FoundSkill},
     source_dir::{self, SourceDir},
     system::{Kind, System},
     untrusted_file::{self, Warn},
@@ -30,6 +32,8 @@ pub struct Template {
     /// Notes on parts that work differently in Haft than in the system that the file was written for.
     pub notes: Vec<String>,
     system: System,
+    /// Whether it is a skill.
+    is_skill: bool,
     /// Whether it is one of the user's own files, which are trusted.
     is_own: bool,
 }
@@ -47,10 +51,22 @@ pub struct Header {
 }
 
 impl App {
-    /// The prompts that the user and the project keep in files, by name.
+    /// The prompts that the user and the project keep in files, by name, and those of their skills that are not only
+    /// for models.
     #[must_use]
     pub fn prompts(&self, workspace: &Path) -> Vec<Template> {
-        known(&self.places, workspace, &*self.warn)
+        let mut all = commands(&self.places, workspace, &*self.warn);
+        // A session warns of the skills that cannot be read.
+        for found in
+            skills::known(&self.places, workspace, &|_| ()).into_iter().filter(|found| found.is_for_people)
+        {
+            match all.iter_mut().find(|command| command.name == found.skill.name) {
+                Some(command) => command.shadows.push(found.file),
+                None => all.push(Template::of_skill(found)),
+            }
+        }
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
     }
 
     /// Expands `prompt` if it begins with `/NAME`; otherwise returns it as it is. A path is not a name. Warns of
@@ -60,7 +76,11 @@ impl App {
     ///
     /// If there is no such command, or a project's own file chooses a model.
     pub fn expand(&self, workspace: &Path, prompt: &str, listed_by: &str) -> Result<ExpandedPrompt, Failure> {
-        expand(&self.prompts(workspace), prompt, listed_by, &*self.warn)
+        let known = match prompt.trim_start().starts_with('/') {
+            true => self.prompts(workspace),
+            false => commands(&self.places, workspace, &*self.warn),
+        };
+        expand(&known, prompt, listed_by, &*self.warn)
     }
 }
 
@@ -77,8 +97,8 @@ fn expand(
     template.filled(arguments)
 }
 
-/// All templates by name. A template of the user has priority over one of the project.
-fn known(places: &Places, workspace: &Path, warn: Warn<'_>) -> Vec<Template> {
+/// All commands by name. A command of the user has priority over one of the project.
+fn commands(places: &Places, workspace: &Path, warn: Warn<'_>) -> Vec<Template> {
     in_dirs(source_dir::all(places, workspace, Kind::Commands), warn)
 }
 
@@ -117,7 +137,7 @@ fn template(dir: &SourceDir, name: String, file: PathBuf, warn: Warn<'_>) -> Opt
     }
     let (shadows, system, is_own) = (Vec::new(), dir.system, dir.is_own());
     let (name, text) = (dir.named(name), dir.filled(text.trim()));
-    Some(Template { name, header, text, file, shadows, notes, system, is_own })
+    Some(Template { name, header, text, file, shadows, notes, system, is_skill: false, is_own })
 }
 
 type Read = Result<(Header, String, Vec<String>), String>;
@@ -194,6 +214,15 @@ fn unknown(name: &str, known: &[Template], listed_by: &str) -> Failure {
 }
 
 impl Template {
+    fn of_skill(found: FoundSkill) -> Self {
+        let FoundSkill { skill, file, shadows, notes, .. } = found;
+        let (name, folder) = (skill.name, skill.folder.display());
+        let text = format!("Follow the skill `{name}`. Its files are in `{folder}`.\n\n{}", skill.text);
+        let header = Header { description: skill.description, ..Header::default() };
+        let (system, is_skill, is_own) = (System::Haft, true, false);
+        Self { name, header, text, file, shadows, notes, system, is_skill, is_own }
+    }
+
     fn filled(&self, arguments: &str) -> Result<ExpandedPrompt, Failure> {
         let Header { agent, model, .. } = self.header.clone();
         if let Some(model) = model.as_ref().filter(|_| !self.is_own) {
@@ -202,7 +231,11 @@ impl Template {
                 "cannot use the command in `{file}`: a project may not select the model `{model}`"
             )));
         }
-        Ok(ExpandedPrompt { prompt: fill::fill(&self.text, arguments, self.system), agent, model })
+        let prompt = match self.is_skill {
+            true => fill::fill_skill(&self.text, arguments),
+            false => fill::fill(&self.text, arguments, self.system),
+        };
+        Ok(ExpandedPrompt { prompt, agent, model })
     }
 }
 
@@ -213,7 +246,8 @@ mod tests {
     fn template(name: &str, text: &str) -> Template {
         let (header, file) = (Header::default(), PathBuf::from("x.md"));
         let (shadows, notes, system) = (Vec::new(), Vec::new(), System::Haft);
-        Template { name: name.into(), header, text: text.into(), file, shadows, notes, system, is_own: false }
+        let (name, text, is_skill, is_own) = (name.into(), text.into(), false, false);
+        Template { name, header, text, file, shadows, notes, system, is_skill, is_own }
     }
 
     #[test]

@@ -10,7 +10,7 @@ const TO_BE_CALLED: &str = "In this prompt, a command in !`…` or !{…} stands
 /// the arguments are appended.
 pub(super) fn fill(text: &str, arguments: &str, system: System) -> String {
     let (filled, has_place) = match system {
-        System::Gemini => (text.replace("{{args}}", arguments), text.contains("{{args}}")),
+        System::Gemini => with_all(text, "{{args}}", arguments),
         System::Haft => {
             with_words(text, arguments, arguments.split_whitespace().map(str::to_owned).collect(), false)
         }
@@ -20,13 +20,28 @@ pub(super) fn fill(text: &str, arguments: &str, system: System) -> String {
             with_words(text, arguments, words, system == System::Codex)
         }
     };
-    let filled = match has_place || arguments.is_empty() {
-        true => filled,
-        false => format!("{filled}\n\n{arguments}"),
-    };
+    let filled = appended(filled, has_place, arguments);
     match system != System::Haft && has_calls(text) {
         true => format!("{filled}\n\n{TO_BE_CALLED}"),
         false => filled,
+    }
+}
+
+/// The text of a skill with its arguments. `$1` and the like stay: skills quote commands.
+pub(super) fn fill_skill(text: &str, arguments: &str) -> String {
+    let (filled, has_place) = with_all(text, "$ARGUMENTS", arguments);
+    appended(filled, has_place, arguments)
+}
+
+/// Replaces a placeholder by all arguments. Also returns whether the text has it.
+fn with_all(text: &str, placeholder: &str, arguments: &str) -> (String, bool) {
+    (text.replace(placeholder, arguments), text.contains(placeholder))
+}
+
+fn appended(filled: String, has_place: bool, arguments: &str) -> String {
+    match has_place || arguments.is_empty() {
+        true => filled,
+        false => format!("{filled}\n\n{arguments}"),
     }
 }
 

@@ -157,11 +157,16 @@ fn tables<Content: Serialize + Default>(file: &Path, content: &Content) -> Resul
 /// effect.
 fn files(cli: &CliContext, workspace: &Path) -> Result<(), Failure> {
     let place = |file: &Path| source(cli, workspace, file);
-    let skills = cli.skills(workspace).into_iter();
-    let skills =
-        skills.map(|found| ("skill", found.skill.name, Some(found.file), found.shadows, found.notes));
-    let prompts = cli.prompts(workspace).into_iter();
-    let prompts = prompts.map(|found| ("command", found.name, Some(found.file), found.shadows, found.notes));
+    let skills = cli.skills(workspace);
+    let is_skill = |file: &Path| skills.iter().any(|found| found.file == file);
+    // A skill is also a command.
+    let prompts: Vec<_> = cli.prompts(workspace).into_iter().filter(|found| !is_skill(&found.file)).collect();
+    let skills = skills
+        .into_iter()
+        .map(|found| ("skill", found.skill.name, Some(found.file), found.shadows, found.notes));
+    let prompts = prompts
+        .into_iter()
+        .map(|found| ("command", found.name, Some(found.file), found.shadows, found.notes));
     let agents = cli.agents(workspace).unwrap_or_else(|failure| {
         cli.warn(failure.message);
         Vec::new()

@@ -78,6 +78,63 @@ fn notes_are_told_from_far_to_near() {
     assert!(told.ends_with(&expected), "{told}");
 }
 
+/// The names of the notes that a model is told, and their texts.
+fn notes(told: &str) -> Vec<(&str, &str)> {
+    let all = told.split("<note file=\"").skip(1).filter_map(|note| note.split_once("\">\n"));
+    all.map(|(name, text)| (name, text.split("\n</note>").next().unwrap())).collect()
+}
+
+// H-146
+#[test]
+fn notes_that_claude_code_reads_are_told_with_what_they_import() {
+    let place = Place::new();
+    fs::create_dir_all(place.work().join(".git")).unwrap();
+    let person = place.path().join("person");
+    fs::create_dir_all(person.join(".claude")).unwrap();
+    fs::write(person.join(".claude/CLAUDE.md"), "Mine. @more.md").unwrap();
+    fs::write(person.join(".claude/more.md"), "More of mine.").unwrap();
+    let body = "Ours: @docs/style.md, @package.json @nothing.md\nNot `@docs/code.md`\n```\n@docs/code.md\n```\n@AGENTS.md";
+    place.write("part/CLAUDE.md", body);
+    place.write("part/docs/style.md", "Tabs. @deeper.txt @style.md");
+    place.write("part/docs/deeper.txt", "Deeper.");
+    place.write("part/docs/code.md", "unwanted");
+    place.write("part/package.json", "unwanted");
+    place.write("part/.claude/CLAUDE.md", "Of the folder. @../../../private.md @~/.claude/more.md");
+    place.write(
+        "part/.claude/rules/api/errors.md",
+        "---\npaths:\n  - \"src/**/*.ts\"\n  - lib/*\n---\nNo throw.",
+    );
+    place.write("part/.claude/rules/all.md", "For all.");
+    place.write("part/CLAUDE.local.md", "Only here.");
+    fs::write(place.path().join("private.md"), "unwanted").unwrap();
+    let (told, aside) = system(&place, &place.work().join("part"));
+    let mine = |name: &str| person.join(".claude").join(name).display().to_string();
+    let (first, second) = (mine("CLAUDE.md"), mine("more.md"));
+    let expected = [
+        (first.as_str(), "Mine. @more.md"),
+        (second.as_str(), "More of mine."),
+        ("CLAUDE.md", body),
+        ("docs/style.md", "Tabs. @deeper.txt @style.md"),
+        ("docs/deeper.txt", "Deeper."),
+        (".claude/CLAUDE.md", "Of the folder. @../../../private.md @~/.claude/more.md"),
+        ("CLAUDE.local.md", "Only here."),
+        (".claude/rules/all.md", "For all."),
+        (".claude/rules/api/errors.md (for src/**/*.ts, lib/*)", "No throw."),
+    ];
+    assert_eq!(notes(&told), expected);
+    assert!(aside.contains("private.md` was ignored: it points outside `"), "{aside}");
+    assert!(!told.contains("unwanted"), "{told}");
+    // Haft's own file goes first, and `AGENTS.md` imports nothing.
+    own(&place, "AGENTS.md", "Mine.");
+    place.write("part/AGENTS.md", "Ours. @docs/style.md");
+    let (told, _) = system(&place, &place.work().join("part"));
+    let names: Vec<&str> = notes(&told).into_iter().map(|(name, _)| name).collect();
+    let haft = person.join(".config/haft/AGENTS.md").display().to_string();
+    let rest = [".claude/CLAUDE.md", "CLAUDE.local.md", ".claude/rules/all.md"];
+    let rules = ".claude/rules/api/errors.md (for src/**/*.ts, lib/*)";
+    assert_eq!(names, [&[haft.as_str(), "AGENTS.md"], rest.as_slice(), &[rules]].concat());
+}
+
 // D14
 #[test]
 fn a_repository_does_not_make_other_files_a_part_of_the_prompt() {
@@ -133,6 +190,54 @@ fn skills_of_the_person_and_the_project_are_found() {
         "{ended:?}"
     );
     assert_eq!(ended[1], "     1\t1. Tag it.");
+}
+
+// H-147
+#[test]
+fn a_skill_is_also_a_command_of_the_user() {
+    let place = Place::new();
+    own(
+        &place,
+        "skills/release/SKILL.md",
+        "---\nname: release\ndescription: Mine.\n---\nRun `awk '{print $1}'`.\n",
+    );
+    place.write(
+        ".claude/skills/deploy/SKILL.md",
+        "---\ndisable-model-invocation: true\ndescription: Only I.\n---\nTo $ARGUMENTS.",
+    );
+    place.write(
+        ".claude/skills/style/SKILL.md",
+        "---\nuser-invocable: false\ndescription: Only models.\n---\nTabs.",
+    );
+    place.write(".haft/commands/lint.md", "Lint it.");
+    place.write(".claude/skills/lint/SKILL.md", "---\ndescription: Not used as a command.\n---\nx");
+    let folder = |name: &str| place.work().join(".claude/skills").join(name).display().to_string();
+    let release = place.path().join("person/.config/haft/skills/release").display().to_string();
+    let intro =
+        |name: &str, folder: &str| format!("Follow the skill `{name}`. Its files are in `{folder}`.\n\n");
+    for (prompt, expected) in [
+        ("/release 1.0", intro("release", &release) + "Run `awk '{print $1}'`.\n\n1.0"),
+        ("/deploy the test system", intro("deploy", &folder("deploy")) + "To the test system."),
+        ("/lint", "Lint it.".to_owned()),
+    ] {
+        let server = Server::start(vec![openai_text("Done.")]);
+        let mut command = place.haft(&["run", "--model", "openai/any", prompt]);
+        command.env("OPENAI_BASE_URL", format!("{}/v1", server.address)).env("OPENAI_API_KEY", "sk-x");
+        let ran = Ran::from(command.output().unwrap());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let asked = server.asked();
+        let messages = asked[0]["messages"].as_array().unwrap();
+        assert_eq!(messages.last().unwrap()["content"], expected, "{prompt}");
+        let system = messages[0]["content"].as_str().unwrap();
+        assert!(system.contains("- style: Only models.") && !system.contains("deploy"), "{system}");
+    }
+    let refused = place.run(&["run", "/style"]);
+    assert!(refused.err.contains("there is no command `/style`"), "{refused:?}");
+    let listed = place.run(&["commands", "list"]).out;
+    assert!(
+        listed.contains("/deploy") && listed.contains("Only I.") && !listed.contains("/style"),
+        "{listed}"
+    );
 }
 
 // H-135: what comes with a repository, or what a call broke, does not keep a person from working or from undoing.
