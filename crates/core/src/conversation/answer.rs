@@ -14,10 +14,16 @@ pub struct AnswerSchema {
 }
 
 impl AnswerSchema {
-    /// Fails if `schema` is not a valid JSON Schema, or refers to a schema outside of itself, which is never fetched.
+    /// Fails if `schema` is not a valid JSON Schema, refers to a schema outside of itself, which is never fetched, or
+    /// has a pattern that cannot be checked.
     pub fn new(schema: Value) -> Result<Self, String> {
         let schema = Schema::new(schema);
-        schema.compiled().map_err(str::to_owned)?;
+        if let [pattern, ..] = schema.unchecked_patterns().map_err(str::to_owned)? {
+            return Err(format!(
+                "the pattern `{pattern}` is not valid, or has something that is not supported here: look-around or a \
+                 back reference"
+            ));
+        }
         Ok(Self { schema: schema.into() })
     }
 

@@ -101,9 +101,9 @@ impl Schema {
         Ok(error.map_or_else(Vec::new, explain))
     }
 
-    /// Fails if it is not a valid schema.
-    pub(crate) fn compiled(&self) -> Result<(), &str> {
-        self.validator().map(|_| ())
+    /// The patterns in it that are not checked. Fails if it is not a valid schema.
+    pub(crate) fn unchecked_patterns(&self) -> Result<&[String], &str> {
+        self.validator().map(|validator| validator.unchecked.as_slice())
     }
 
     /// Returns everything that is wrong with an answer, or with the schema itself.

@@ -1,5 +1,5 @@
 //! [`answer`]: asks the user for the fields of a server's form, or to open an address.
-use haft_core::{Person, Question, clip};
+use haft_core::{Person, Question, clip, schema::Schema};
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value, json};
 use url::Url;
@@ -8,8 +8,10 @@ use url::Url;
 const MAX_TRIES: usize = 3;
 /// Maximum bytes of an invalid answer that are shown.
 const MAX_SHOWN: usize = 100;
+/// The answer that leaves an optional field empty. Not every front-end sends empty answers.
+const EMPTY: &str = "-";
 
-/// Asks `person` for each field. An empty answer accepts the server's default.
+/// Asks `person` for each field. An empty answer accepts the server's default; [`EMPTY`] leaves an optional field empty.
 pub(super) async fn answer(server: &str, request: ElicitRequestParams, person: &dyn Person) -> ElicitResult {
     let (message, requested_schema) = match request {
         ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
@@ -105,12 +107,27 @@ impl Field<'_> {
             if said.is_empty() && (self.schema.get("default").is_some() || !self.is_required) {
                 return Ok(self.schema.get("default").cloned());
             }
-            if let Some(value) = self.read(said) {
-                return Ok(Some(value));
+            if said == EMPTY && !self.is_required {
+                return Ok(None);
             }
-            wrong = format!("`{}` is no answer to this.\n", clip::head(said, MAX_SHOWN).escape_debug());
+            let problem = match self.read(said).map(|value| (self.problem(&value), value)) {
+                Some((None, value)) => return Ok(Some(value)),
+                Some((problem, _)) => problem,
+                None => None,
+            };
+            let problem = problem.map(|problem| format!(": {problem}")).unwrap_or_default();
+            let said = clip::head(said, MAX_SHOWN).escape_debug();
+            wrong = format!("`{said}` is no answer to this{}.\n", indented(&problem));
         }
         Err(ElicitationAction::Decline)
+    }
+
+    /// What the field's schema does not allow of `value`, such as a number that is too large.
+    fn problem(&self, value: &Value) -> Option<String> {
+        let (schema, form) = (json!({"properties": {self.name: self.schema}}), json!({self.name: value}));
+        // A schema that cannot be used is the server's own concern.
+        let mut problems = Schema::new(schema).problems(&form).unwrap_or_default();
+        (!problems.is_empty()).then(|| problems.swap_remove(0).message)
     }
 
     fn question(&self, asks: &str) -> String {
@@ -123,7 +140,11 @@ impl Field<'_> {
             _ => "",
         };
         let proposal = self.schema.get("default").map(|value| format!(" [{value}]")).unwrap_or_default();
-        format!("{asks}\n{}{kind}{}", indented(&format!("{title}{more}")), indented(&proposal))
+        let optional = match self.is_required {
+            true => String::new(),
+            false => format!(" (`{EMPTY}` leaves it empty)"),
+        };
+        format!("{asks}\n{}{kind}{optional}{}", indented(&format!("{title}{more}")), indented(&proposal))
     }
 
     /// The choices: each with its value for the server, and its title.
@@ -146,8 +167,12 @@ impl Field<'_> {
     fn titles(&self) -> Vec<String> {
         match self.schema["type"].as_str() {
             Some("boolean") => vec!["yes".into(), "no".into()],
-            Some("string") if self.options().is_empty() => {
-                self.schema["default"].as_str().map(str::to_owned).into_iter().collect()
+            Some("string" | "number" | "integer") if self.options().is_empty() => {
+                let default = self.schema.get("default").filter(|value| !value.is_null());
+                default
+                    .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+                    .into_iter()
+                    .collect()
             }
             // Several choices cannot be picked by one number.
             _ => self.options().into_iter().map(|(_, title)| title.to_owned()).collect(),
@@ -234,14 +259,33 @@ mod tests {
         );
         let expected = [
             "Who?\nName: in full ",
-            "Who?\nage (a number) [30] ",
-            "Who?\ncolor Red/Blue",
-            "Who?\ntags (several, with commas between them) a/b/c",
-            "Who?\nok yes/no",
+            "Who?\nage (a number) [30] 30",
+            "Who?\ncolor (`-` leaves it empty) Red/Blue",
+            "Who?\ntags (several, with commas between them) (`-` leaves it empty) a/b/c",
+            "Who?\nok (`-` leaves it empty) yes/no",
         ];
         assert_eq!(questions, expected);
-        let (filled, questions) = asked(form.clone(), &["", "", "Ada", "x", "7", "", "", ""]);
+        let (filled, questions) = asked(form.clone(), &["", "", "Ada", "x", "7", "", "-", "-"]);
         assert_eq!((filled, questions.len()), (Ok(json!({"name": "Ada", "age": 7})), 8));
+    }
+
+    #[test]
+    fn what_a_field_does_not_allow_is_told_and_asked_again() {
+        let form = json!({"type": "object", "required": ["age", "tags"], "properties": {
+            "age": {"type": "integer", "minimum": 18},
+            "code": {"type": "string", "maxLength": 3, "pattern": "^[a-z]+$"},
+            "tags": {"type": "array", "items": {"enum": ["a", "b", "c"]}, "maxItems": 1},
+        }});
+        let (filled, questions) = asked(form, &["7", "-", "18", "abcd", "ab", "a, b", "b"]);
+        assert_eq!(filled, Ok(json!({"age": 18, "code": "ab", "tags": ["b"]})));
+        for (place, expected) in [
+            (1, "`7` is no answer to this: `age` must be at least 18, not 7.\nWho?"),
+            (2, "`-` is no answer to this."),
+            (4, "`abcd` is no answer to this: `code` must have at most 3 characters, not 4.\nWho?"),
+            (6, "`a, b` is no answer to this: `tags` must have at most 1 item, not 2.\nWho?"),
+        ] {
+            assert!(questions[place].starts_with(expected), "{place}: {questions:?}");
+        }
     }
 
     #[test]

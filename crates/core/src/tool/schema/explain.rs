@@ -61,9 +61,26 @@ pub(super) fn problems(
         Kind::Const { want } => problem(format!("{at} must be {want}")),
         Kind::Minimum { want, .. } => problem(format!("{at} must be at least {want}, not {value}")),
         Kind::Maximum { want, .. } => problem(format!("{at} must be at most {want}, not {value}")),
+        Kind::MinLength { want, got } => {
+            problem(format!("{at} must have at least {}, not {got}", many(*want, "character")))
+        }
+        Kind::MaxLength { want, got } => {
+            problem(format!("{at} must have at most {}, not {got}", many(*want, "character")))
+        }
+        Kind::MinItems { want, got } => {
+            problem(format!("{at} must have at least {}, not {got}", many(*want, "item")))
+        }
+        Kind::MaxItems { want, got } => {
+            problem(format!("{at} must have at most {}, not {got}", many(*want, "item")))
+        }
         Kind::AnyOf | Kind::OneOf(None) => problem(alternatives(subject, &at, error, arguments, parameters)),
         kind => problem(format!("{at}: {kind}")),
     }
+}
+
+/// A number of things, such as `1 item` or `2 items`.
+fn many(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
 fn required(path: &[Value], name: &str) -> Problem {

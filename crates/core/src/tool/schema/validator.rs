@@ -8,6 +8,8 @@ use std::{collections::HashMap, error::Error, sync::Arc};
 pub(super) struct Validator {
     schemas: Schemas,
     root: SchemaIndex,
+    /// Patterns that are not checked, because the library does not support them.
+    pub(super) unchecked: Vec<String>,
 }
 
 /// The URI of the schema itself, for references within it.
@@ -20,23 +22,25 @@ const PLAIN_URI: &str = "https://json-schema.org/arguments";
 impl Validator {
     /// Fails if `schema` is not a valid schema, or refers to one that is not among `known`.
     pub(super) fn new(schema: &Value, known: Arc<HashMap<String, Value>>) -> Result<Self, String> {
-        let mut schema = schema.clone();
+        let (mut schema, mut unchecked) = (schema.clone(), Vec::new());
         loop {
             let error = match Self::compile(schema.clone(), known.clone()) {
-                Ok(validator) => return Ok(validator),
+                Ok((schemas, root)) => return Ok(Self { schemas, root, unchecked }),
                 Err(error) => error,
             };
             // ECMA 262 patterns can do more than the library's, for example look-ahead. The tool checks such patterns
             // itself.
-            let is_forgotten =
-                unreadable_pattern(&error).is_some_and(|regex| forget_pattern(&mut schema, &regex));
-            if !is_forgotten {
-                return Err(format!("{error:#}"));
+            match unreadable_pattern(&error).filter(|regex| forget_pattern(&mut schema, regex)) {
+                Some(regex) => unchecked.push(regex),
+                None => return Err(format!("{error:#}")),
             }
         }
     }
 
-    fn compile(schema: Value, known: Arc<HashMap<String, Value>>) -> Result<Self, Box<CompileError>> {
+    fn compile(
+        schema: Value,
+        known: Arc<HashMap<String, Value>>,
+    ) -> Result<(Schemas, SchemaIndex), Box<CompileError>> {
         let mut compiler = Compiler::new();
         compiler.set_default_draft(Draft::V2020_12);
         compiler.use_loader(Box::new(KnownSchemas(known)));
@@ -44,7 +48,7 @@ impl Validator {
         compiler.add_resource(base, schema)?;
         let mut schemas = Schemas::new();
         let root = compiler.compile(base, &mut schemas)?;
-        Ok(Self { schemas, root })
+        Ok((schemas, root))
     }
 
     /// Returns all that is wrong with `value`, as a tree.

@@ -88,6 +88,11 @@ fn a_schema_that_cannot_be_used_is_found_before_anything_is_asked() {
         ("broken.json", "the schema `broken.json` is not JSON: "),
         ("odd.json", "the schema `odd.json` is invalid: "),
         ("{\"$ref\": \"https://example.org/a.json\"}", "the schema of `--schema` is invalid: "),
+        (
+            r#"{"properties": {"a": {"pattern": "^(?!x)"}}}"#,
+            "the schema of `--schema` is invalid: the pattern `^(?!x)` is not valid, or has something that is not \
+             supported here: look-around or a back reference",
+        ),
     ];
     for (schema, error) in table {
         let ran = place.run(&["run", "--schema", schema, "--model", &model, "go"]);
