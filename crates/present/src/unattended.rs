@@ -43,7 +43,8 @@ pub fn narrowest(effects: &[Effect], workspace: &Path, rules: &[Rule]) -> String
         policy.judge(effects, workspace, &is_repository) == Verdict::Allow
     };
     // Effects that need no approval need no rule.
-    let is_open = |effect: &&Effect| allowed(&Policy::default(), std::slice::from_ref(*effect));
+    let usual = Policy { rules: rules.to_vec(), ..Policy::default() };
+    let is_open = |effect: &&Effect| allowed(&usual, std::slice::from_ref(*effect));
     let effects: Vec<Effect> = effects.iter().filter(|effect| !is_open(effect)).cloned().collect();
     // The user's rules that allow come before the built-in ones, which ask.
     let place = rules.iter().rposition(|rule| rule.ruling() != Ruling::Ask).map_or(0, |last| last + 1);

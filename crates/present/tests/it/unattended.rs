@@ -1,5 +1,5 @@
 //! What would have allowed a call that no person can allow.
-use haft_core::{Effect, Rule, Ruling};
+use haft_core::{Effect, Execution, Rule, Ruling};
 use haft_present::unattended::narrowest;
 use std::path::Path;
 
@@ -41,4 +41,14 @@ fn a_way_that_a_rule_is_stricter_than_is_not_named() {
     for (path, expected) in table {
         assert_eq!(narrowest(&[Effect::Write(path.into())], Path::new("/w"), &rules), expected);
     }
+}
+
+#[test]
+fn a_rule_that_asks_for_a_command_is_answered_by_a_rule() {
+    let rules = [Rule::parse(Ruling::Ask, "execute:*").unwrap()];
+    let command = Execution { command: "ls".into(), confined: true, ..Execution::default() };
+    let effects = [Effect::Execute(command), Effect::Write("/w/a.txt".into())];
+    let expected =
+        "`allow = [\"execute:ls\",\"write:/w/a.txt\"]` under `[rules]` in your configuration allows it";
+    assert_eq!(narrowest(&effects, Path::new("/w"), &rules), expected);
 }
