@@ -3,6 +3,7 @@
 //! A server is a program that Haft starts, or an address that receives data of the agent. So only the user's own file
 //! can name servers.
 pub mod entries;
+mod own_files;
 pub mod project;
 
 use crate::{

@@ -1,6 +1,6 @@
-//! [`untaken`], [`offer`] and [`take`]: MCP servers that a project's files name. A server starts only after the user
-//! has added it.
-use super::{entries, is_allowed};
+//! [`importable`], [`offer`] and [`take`]: MCP servers that files of a project, or of the user for other systems, name.
+//! A server starts only after the user has added it.
+use super::{entries, is_allowed, own_files};
 use crate::{
     App, Failure,
     config::{Config, McpFile},
@@ -9,6 +9,7 @@ use crate::{
 use haft_core::Hash;
 use serde_json::{Map, Value};
 use std::{
+    collections::HashSet,
     fs::{self, OpenOptions},
     io::{self, Write},
     path::{Path, PathBuf},
@@ -21,42 +22,62 @@ const FILES: [(&str, &str); 3] =
 /// The file of offers that were shown, one hash per line, in the folder of sessions.
 const SHOWN: &str = "mcp-offers";
 
-/// A server that a file of the project names.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ProjectServer {
+/// A server that a file of another system names.
+#[derive(Clone, PartialEq)]
+pub struct DeclaredServer {
     /// Name of the server in the file.
     pub name: String,
-    /// The file, relative to the workspace.
-    pub source: &'static str,
+    /// The file: relative to the workspace, if it is one of the project.
+    pub source: PathBuf,
+    /// Whether the file is one of the user, outside of the project. Its values may be secret.
+    pub is_own: bool,
     /// The table that [`take`] writes to the user's configuration.
     pub file: McpFile,
     written: Value,
 }
 
-/// The servers that files of `workspace` name and `config` does not have. If several files name one, the first applies.
-/// Entries that cannot be a server, and those that the project's own configuration excludes, are left out.
+/// The servers that files of `workspace`, or files of the user for other systems, name and `config` does not have. If
+/// several files name one, the first applies. Entries that cannot be a server, and those that the project's own
+/// configuration excludes, are left out.
 #[must_use]
-pub fn untaken(app: &App, config: &Config, workspace: &Path) -> Vec<ProjectServer> {
-    let mut all: Vec<ProjectServer> = Vec::new();
-    for (source, key) in FILES {
-        for (name, written) in servers_in(app, workspace, source, key) {
-            let file = McpFile::of_plugin(&written, &workspace.display().to_string());
-            let is_known = config.user.mcp.contains_key(&name) || all.iter().any(|known| known.name == name);
-            if fault(&name, &written, &file).is_none() && !is_known && is_allowed(config, &name) {
-                all.push(ProjectServer { name, source, file, written });
-            }
-        }
-    }
-    all
+pub fn importable(app: &App, config: &Config, workspace: &Path) -> Vec<DeclaredServer> {
+    let all = declared(app, workspace).chain(own(app, workspace));
+    usable(all, config)
 }
 
-/// Warns of the entries in files of `workspace` that cannot be a server, with the reason.
+fn usable(all: impl Iterator<Item = DeclaredServer>, config: &Config) -> Vec<DeclaredServer> {
+    let mut names: HashSet<String> = config.user.mcp.keys().cloned().collect();
+    all.filter(|server| fault(server).is_none() && is_allowed(config, &server.name))
+        .filter(|server| names.insert(server.name.clone()))
+        .collect()
+}
+
+/// The servers in files of a project.
+fn declared(app: &App, workspace: &Path) -> impl Iterator<Item = DeclaredServer> {
+    let servers = FILES.into_iter().flat_map(move |(source, key)| {
+        servers_in(app, workspace, source, key)
+            .into_iter()
+            .map(move |(name, written)| (name, written, source))
+    });
+    servers.map(|(name, written, source)| {
+        let file = McpFile::of_plugin(&written, &workspace.display().to_string());
+        DeclaredServer { name, source: source.into(), is_own: false, file, written }
+    })
+}
+
+/// The servers in files of the user for other systems.
+fn own(app: &App, workspace: &Path) -> impl Iterator<Item = DeclaredServer> {
+    own_files::servers(app, workspace).into_iter().map(|own_files::OwnServer { name, source, written }| {
+        DeclaredServer { name, source, is_own: true, file: McpFile::of_plugin(&written, ""), written }
+    })
+}
+
+/// Warns of the entries that cannot be a server, with the reason.
 pub fn warn_of_faults(app: &App, workspace: &Path) {
-    for (source, key) in FILES {
-        for (name, written) in servers_in(app, workspace, source, key) {
-            if let Some(fault) = fault(&name, &written, &McpFile::of_plugin(&written, "")) {
-                app.warn(format!("`{}` in `{source}` was ignored: {fault}", name.escape_debug()));
-            }
+    for server in declared(app, workspace).chain(own(app, workspace)) {
+        if let Some(fault) = fault(&server) {
+            let (name, source) = (server.name.escape_debug(), server.source.display());
+            app.warn(format!("`{name}` in `{source}` was ignored: {fault}"));
         }
     }
 }
@@ -65,7 +86,7 @@ pub fn warn_of_faults(app: &App, workspace: &Path) {
 const UNFILLED: [&str; 2] = ["${input:", "${workspaceFolder"];
 
 /// Why an entry cannot be a server; `None` if it can.
-fn fault(name: &str, written: &Value, file: &McpFile) -> Option<&'static str> {
+fn fault(DeclaredServer { name, file, written, .. }: &DeclaredServer) -> Option<&'static str> {
     let starts = file.command.iter().chain(&file.url).chain(&file.arguments);
     let values = file.environment.values().chain(file.headers.values());
     match (entries::is_name(name), file.command.is_some() != file.url.is_some()) {
@@ -113,7 +134,7 @@ fn servers_in(app: &App, workspace: &Path, source: &str, key: &str) -> Vec<(Stri
 /// unchanged.
 #[must_use]
 pub fn offer(app: &App, config: &Config, workspace: &Path) -> Option<String> {
-    let servers = untaken(app, config, workspace);
+    let servers = usable(declared(app, workspace), config);
     let mark = mark(workspace, &servers)?;
     match remember(&app.places.home.join(SHOWN), &mark) {
         Ok(is_new) => is_new.then(|| line(&servers)),
@@ -124,12 +145,13 @@ pub fn offer(app: &App, config: &Config, workspace: &Path) -> Option<String> {
     }
 }
 
-fn line(servers: &[ProjectServer]) -> String {
+fn line(servers: &[DeclaredServer]) -> String {
     let names = servers.iter().map(|server| format!("`{}`", server.name)).collect::<Vec<_>>().join(", ");
     let s = if servers.len() == 1 { "" } else { "s" };
-    let mut sources: Vec<&str> = servers.iter().map(|server| server.source).collect();
+    let mut sources: Vec<&Path> = servers.iter().map(|server| server.source.as_path()).collect();
     sources.dedup();
-    let sources = sources.iter().map(|source| format!("`{source}`")).collect::<Vec<_>>().join(" and ");
+    let sources =
+        sources.iter().map(|source| format!("`{}`", source.display())).collect::<Vec<_>>().join(" and ");
     format!(
         "{sources} of this project: MCP server{s} {names}, not started; `haft mcp import` shows what would run, \
          `haft mcp import NAME` adds one"
@@ -137,7 +159,7 @@ fn line(servers: &[ProjectServer]) -> String {
 }
 
 /// A hash of a folder and all servers that are offered there; `None` if there are none.
-fn mark(workspace: &Path, servers: &[ProjectServer]) -> Option<String> {
+fn mark(workspace: &Path, servers: &[DeclaredServer]) -> Option<String> {
     if servers.is_empty() {
         return None;
     }
@@ -159,7 +181,7 @@ fn remember(file: &Path, mark: &str) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Adds the server `name` of a file of `workspace` to the user's configuration; returns the file that names it.
+/// Adds the server `name` of one of these files to the user's configuration; returns the file that names it.
 ///
 /// # Errors
 ///
@@ -169,16 +191,23 @@ pub fn take(app: &App, config: &Config, workspace: &Path, name: &str) -> Result<
         return Err(Failure::usage(format!("your configuration has an MCP server `{name}` already"))
             .hint(format!("`haft mcp remove {name}` removes it")));
     }
-    let all = untaken(app, config, workspace);
+    let all = importable(app, config, workspace);
     let Some(server) = all.iter().find(|server| server.name == name) else {
+        let unusable = declared(app, workspace).chain(own(app, workspace)).find(|server| server.name == name);
+        if let Some((server, fault)) = unusable.and_then(|server| Some((server.clone(), fault(&server)?))) {
+            let source = server.source.display();
+            return Err(Failure::usage(format!("cannot add `{name}` of `{source}`: {fault}")));
+        }
         let names: Vec<&str> = all.iter().map(|server| server.name.as_str()).collect();
-        let failure =
-            Failure::usage(format!("no file of `{}` names an MCP server `{name}`", workspace.display()));
+        let failure = Failure::usage(format!(
+            "no file of `{}` or of yours names an MCP server `{name}`",
+            workspace.display()
+        ));
         return Err(match names.is_empty() {
             true => failure.hint("`haft mcp add NAME COMMAND` or `haft mcp add NAME URL` adds one"),
             false => failure.hint(format!("they name {}", names.join(", "))),
         });
     };
     entries::add(app, name, &server.file)?;
-    Ok(workspace.join(server.source))
+    Ok(workspace.join(&server.source))
 }

@@ -29,9 +29,9 @@ pub(crate) enum Mcp {
         #[arg(long)]
         json: bool,
     },
-    /// Show the servers that this project's `.mcp.json` names, or add some to your configuration
+    /// Show the servers that this project's `.mcp.json` or your other systems have, or add some to your configuration
     ///
-    /// Reads `.mcp.json`, `.cursor/mcp.json` and `.vscode/mcp.json`. Without NAME it shows what each server would run, and adds and starts nothing.
+    /// Reads `.mcp.json`, `.cursor/mcp.json` and `.vscode/mcp.json` of the project, and your own files of Claude Code, Codex, Gemini CLI, OpenCode and Cursor. Without NAME it shows what each server would run, and adds and starts nothing.
     Import {
         /// Names of the servers to add
         #[arg(value_name = "NAME")]

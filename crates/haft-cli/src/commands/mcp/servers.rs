@@ -140,18 +140,26 @@ pub(super) fn import(
     }
     project::warn_of_faults(cli, &workspace);
     let mut list = List::new(["SERVER", "COMMAND OR ADDRESS", "WITH", "FILE"], json);
-    for project::ProjectServer { name, source, file, .. } in project::untaken(cli, &config, &workspace) {
+    for project::DeclaredServer { name, source, is_own, file, .. } in
+        project::importable(cli, &config, &workspace)
+    {
         let target = file.url.clone().unwrap_or_else(|| command_line(&file));
         let with = file.environment.iter().chain(&file.headers);
-        let with = with.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
-        list.row([&name, &target, &with, source], || {
+        // Values of the user's own files are often keys.
+        let shown = |value: &str| if is_own { "…".to_owned() } else { value.to_owned() };
+        let with = with.map(|(name, value)| format!("{name}={}", shown(value))).collect::<Vec<_>>().join(" ");
+        let source = source.display().to_string();
+        list.row([&name, &target, &with, &source], || {
+            let values = |all: &BTreeMap<String, String>| -> BTreeMap<String, String> {
+                all.iter().map(|(name, value)| (name.clone(), shown(value))).collect()
+            };
             json!({
-                "name": name, "target": target, "environment": file.environment, "headers": file.headers,
-                "file": source,
+                "name": name, "target": target, "environment": values(&file.environment),
+                "headers": values(&file.headers), "file": source,
             })
         });
     }
-    Ok(list.print("This project names no MCP servers that your configuration does not have.")?)
+    Ok(list.print("This project and your files of other systems name no MCP servers that your configuration does not have.")?)
 }
 
 fn command_line(file: &McpFile) -> String {

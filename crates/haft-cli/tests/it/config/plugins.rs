@@ -84,7 +84,7 @@ fn a_plugin_of_a_folder_is_shown_installed_used_and_removed() {
         })]
     );
     assert_eq!(names(&place.run(&["skills", "list", "--json"])), ["demo:mend"]);
-    assert_eq!(names(&place.run(&["commands", "list", "--json"])), ["demo:extra", "demo:fix"]);
+    assert_eq!(names(&place.run(&["commands", "list", "--json"])), ["demo:extra", "demo:fix", "demo:mend"]);
     assert!(names(&place.run(&["agents", "list", "--json"])).contains(&"demo:helper".to_owned()));
     // What was installed does not follow its source.
     fs::remove_dir_all(place.path().join("demo")).unwrap();
@@ -218,7 +218,7 @@ fn a_marketplace_behind_git_is_pinned_and_updated_with_a_diff() {
     let updated = place.run(&["plugins", "update", "two", "--yes"]);
     assert_eq!((updated.code, left(&place)), (0, 1), "{updated:?}");
     assert_eq!(installed(&place)[0]["commit"], git(&market, &["rev-parse", "HEAD"]));
-    assert_eq!(names(&place.run(&["commands", "list", "--json"])), ["two:new"]);
+    assert_eq!(names(&place.run(&["commands", "list", "--json"])), ["two:look", "two:new"]);
     let twice = place.run(&["plugins", "add", &address, "two", "--yes"]);
     assert!(twice.code == 2 && twice.err.contains("already installed"), "{twice:?}");
 }

@@ -100,6 +100,63 @@ fn a_server_of_a_project_is_shown_and_taken() {
     assert_eq!(left.iter().map(|server| &server["name"]).collect::<Vec<_>>(), ["web"]);
 }
 
+// H-148
+#[test]
+fn servers_of_the_persons_other_systems_are_shown_without_their_keys_and_taken() {
+    let place = Place::new();
+    let own = |name: &str, text: String| {
+        let file = place.path().join("person").join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    };
+    let docs = json!({"command": "npx", "args": ["docs"], "env": {"KEY": "sk-hidden"}});
+    let here = place.work().canonicalize().unwrap().display().to_string();
+    let projects =
+        json!({here: {"mcpServers": {"here": {"command": "here"}}}, "/other": {"mcpServers": {"not": docs}}});
+    own(".claude.json", json!({"mcpServers": {"docs": docs}, "projects": projects}).to_string());
+    let codex = "model = \"x\"\n[mcp_servers.linear]\nurl = \"http://127.0.0.1:9/mcp\"\nbearer_token_env_var = \"LINEAR\"\n\
+                 http_headers = { A = \"b\" }\n[mcp_servers.off]\ncommand = \"off\"\nenabled = false\n";
+    own(".codex/config.toml", codex.to_owned());
+    let gemini =
+        json!({"new": {"httpUrl": "http://127.0.0.1:9/new"}, "old": {"url": "http://127.0.0.1:9/old"}});
+    own(".gemini/settings.json", json!({"mcpServers": gemini}).to_string());
+    let opencode = json!({
+        "local": {"type": "local", "command": ["uvx", "a b"], "environment": {"X": "1"}},
+        "docs": {"type": "remote", "url": "http://127.0.0.1:9/x"},
+    });
+    own(".config/opencode/opencode.json", json!({"mcp": opencode}).to_string());
+    own(".cursor/mcp.json", "{".to_owned());
+    let shown = place.run(&["mcp", "import", "--json"]);
+    assert!(shown.err.contains("/old` was") || shown.err.contains("`old` in `"), "{shown:?}");
+    assert!(shown.err.contains(".cursor/mcp.json` was ignored: EOF"), "{shown:?}");
+    let all = shown.events();
+    let told: Vec<(&str, &str)> =
+        all.iter().map(|each| (each["name"].as_str().unwrap(), each["target"].as_str().unwrap())).collect();
+    let expected = [
+        ("here", "here"),
+        ("docs", "npx docs"),
+        ("linear", "http://127.0.0.1:9/mcp"),
+        ("new", "http://127.0.0.1:9/new"),
+        ("local", "uvx a b"),
+    ];
+    assert_eq!(told, expected);
+    assert!(all[1]["environment"] == json!({"KEY": "…"}) && !shown.out.contains("hidden"), "{shown:?}");
+    assert!(!place.run(&["mcp", "import"]).out.contains("hidden"));
+    for name in ["docs", "linear", "local"] {
+        assert_eq!(place.run(&["mcp", "import", name]).code, 0, "{name}");
+    }
+    let written = std::fs::read_to_string(place.path().join("person/.config/haft/config.toml")).unwrap();
+    for expected in [
+        "[mcp.docs]\ncommand = \"npx\"\narguments = [\"docs\"]\nenvironment = { KEY = \"sk-hidden\" }\n",
+        "headers = { A = \"b\", Authorization = \"Bearer ${LINEAR}\" }\n",
+        "[mcp.local]\ncommand = \"uvx\"\narguments = [\"a b\"]\nenvironment = { X = \"1\" }\n",
+    ] {
+        assert!(written.contains(expected), "{expected}: {written}");
+    }
+    let old = place.run(&["mcp", "import", "old"]);
+    assert!(old.code == 2 && old.err.contains("settings.json`: it speaks SSE"), "{old:?}");
+}
+
 #[test]
 fn a_file_of_servers_that_is_none_is_a_note() {
     let place = Place::new();
