@@ -37,6 +37,10 @@ done
 "$haft" fleet limit --queue docs --running 2 --budget 50 >"$scratch/log"
 "$haft" fleet add builder "Fix <b>the parser</b>" --queue docs >"$scratch/log"
 "$programs/psql" --quiet "$HAFT_FLEET" -c "UPDATE jobs SET status = 'dead', reason = 'git failed', attempts = 5, ended = now()"
+# One with names that are as long as they may be.
+long=$(printf 'x%.0s' $(seq 64))
+"$haft" fleet add builder "$(printf 'crates/%.0s' $(seq 30))" --queue "$long" >"$scratch/log"
+"$haft" fleet cancel "$(cat "$scratch/log")" >"$scratch/log"
 git -C "$scratch/work" init --quiet
 echo end >"$scratch/work/counter.txt"
 git -C "$scratch/work" add .
