@@ -53,7 +53,7 @@ const END: &str = "/logout";
 const COOKIE_NAME: &str = "haft-login";
 /// How long a user may take to log in at the provider.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(600);
-/// Burst of logins that are finished, and how many per second: each asks the provider, and needs no token.
+/// Burst of logins that begin or end, and how many per second: they may ask the provider, and need no token.
 const LOGINS: f64 = 100.0;
 const LOGINS_A_SECOND: f64 = 5.0;
 /// How long the provider's metadata and keys are cached.
@@ -76,7 +76,8 @@ pub(crate) struct Logins {
     roles: BTreeMap<String, Role>,
     http: Http,
     provider: tokio::sync::Mutex<Option<(Instant, Result<CoreProviderMetadata, LoginError>)>>,
-    rate: Mutex<Bucket>,
+    beginnings: Mutex<Bucket>,
+    returns: Mutex<Bucket>,
 }
 
 /// A login that has begun, as the browser keeps it in a cookie.
@@ -254,8 +255,9 @@ impl Logins {
     ) -> reqwest::Result<Self> {
         let http = Reach::of(&settings.issuer).builder().timeout(PROVIDER_TIMEOUT).build().map(Http)?;
         let secret = secret.map(ClientSecret::new);
-        let rate = Mutex::new(Bucket::full(LOGINS, LOGINS_A_SECOND));
-        Ok(Self { settings, secret, accounts, roles, http, provider: Default::default(), rate })
+        let full = || Mutex::new(Bucket::full(LOGINS, LOGINS_A_SECOND));
+        let (provider, beginnings, returns) = (Default::default(), full(), full());
+        Ok(Self { settings, secret, accounts, roles, http, provider, beginnings, returns })
     }
 
     /// The provider's metadata, which is refreshed regularly because keys change.
@@ -304,6 +306,7 @@ impl Logins {
 
     /// The address to which the browser is redirected, and what it keeps until it returns.
     async fn begin(&self, headers: &HeaderMap) -> Result<(String, Begun), LoginError> {
+        take(&self.beginnings)?;
         let client = self.client(self.address(headers)?).await?;
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         let usual = || vec!["email".to_owned(), "profile".to_owned()];
@@ -325,10 +328,7 @@ impl Logins {
         let Some(Begun { nonce, verifier, .. }) = Begun::of(headers, state) else {
             return Err(LoginError::refused("the login took too long, or it began in another browser"));
         };
-        if !self.rate.lock().take(Instant::now()) {
-            let message = "too many people log in at the moment; wait a few seconds".to_owned();
-            return Err(LoginError { status: StatusCode::TOO_MANY_REQUESTS, message });
-        }
+        take(&self.returns)?;
         let back = self.address(headers)?;
         let mut client = self.client(back.clone()).await?;
         let failed = |error: &dyn std::error::Error| {
@@ -396,6 +396,17 @@ impl Logins {
         mapped.or(self.settings.role.as_ref()).cloned().ok_or_else(|| {
             LoginError::refused(format!("`{name}` is in no group that has a role on this server"))
         })
+    }
+}
+
+/// Fails if too many users log in at the moment.
+fn take(bucket: &Mutex<Bucket>) -> Result<(), LoginError> {
+    match bucket.lock().take(Instant::now()) {
+        true => Ok(()),
+        false => {
+            let message = "too many people log in at the moment; wait a few seconds".to_owned();
+            Err(LoginError { status: StatusCode::TOO_MANY_REQUESTS, message })
+        }
     }
 }
 
