@@ -1,18 +1,22 @@
-//! [`read`]: reads the instructions for agents: files such as `AGENTS.md` of the user, of the repository and of the
-//! workspace, and what they import.
+//! [`read`] and [`FolderNotes`]: the instructions for agents: files such as `AGENTS.md` of the user, of the repository,
+//! of the workspace and of folders in it, and what they import.
 use crate::{
+    App,
     config::Places,
     header::Fields,
     source_dir::SourceDir,
     system::{SYSTEMS, System},
     untrusted_file::{self, Warn},
 };
-use haft_core::memory::NOTE_FILES;
+use futures::{FutureExt, future::BoxFuture};
+use haft_core::{Hooked, Hooks, Moment, SessionId, ToolCall, memory::NOTE_FILES};
 use haft_engine::Note;
+use parking_lot::Mutex;
 use serde_json::Value;
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// Further files in a folder of a repository, as Claude Code reads them. Git ignores the second one, which is the
@@ -27,19 +31,75 @@ const IMPORTED: [&str; 4] = ["md", "markdown", "mdc", "txt"];
 
 /// The user's own file, then those from the repository's root down to `workspace`. What a file imports follows it.
 pub(crate) fn read(places: &Places, workspace: &Path, warn: Warn<'_>) -> Vec<Note> {
-    let root = workspace.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(workspace);
+    let root = root(workspace);
     let mut reader = Reader { places, workspace, root, warn, seen: HashSet::new(), notes: Vec::new() };
     let own = SYSTEMS.iter().filter_map(|row| Some(places.folder_of(row.system)?.join(row.notes)));
     own.map(|file| reader.add(&file, None)).find(|is_read| *is_read);
     let folders: Vec<&Path> = workspace.ancestors().take_while(|folder| folder.starts_with(root)).collect();
-    for folder in folders.into_iter().rev() {
-        NOTE_FILES.iter().map(|name| reader.add(&folder.join(name), Some(root))).find(|is_read| *is_read);
-        for name in MORE_FILES {
-            reader.add(&folder.join(name), Some(root));
-        }
-        reader.add_rules(folder.join(RULES));
-    }
+    folders.into_iter().rev().for_each(|folder| reader.add_folder(folder));
     reader.notes
+}
+
+/// The root of the repository around `workspace`, or `workspace` itself.
+fn root(workspace: &Path) -> &Path {
+    workspace.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(workspace)
+}
+
+/// Hooks that also add the notes of folders below the workspace to the first result of a session that is about a file
+/// there.
+pub(crate) struct FolderNotes {
+    hooks: Arc<dyn Hooks>,
+    app: App,
+    workspace: PathBuf,
+    /// The files and folders whose notes a session has been told.
+    told: Mutex<HashMap<SessionId, HashSet<PathBuf>>>,
+}
+
+impl FolderNotes {
+    pub(crate) fn new(hooks: Arc<dyn Hooks>, app: App, workspace: PathBuf) -> Self {
+        Self { hooks, app, workspace, told: Mutex::default() }
+    }
+
+    /// The notes that `session` was not told yet, of the folders around the files that `call` names or wrote.
+    fn of(&self, session: &SessionId, call: &ToolCall, writes: &[PathBuf]) -> Vec<(String, String)> {
+        let Self { app, workspace, told, .. } = self;
+        let mut told = told.lock();
+        let told = told.entry(session.clone()).or_default();
+        // The model knows what it wrote itself.
+        told.extend(writes.iter().cloned());
+        let named = call.arguments.get("path").and_then(Value::as_str).map(|path| workspace.join(path));
+        let warn = |warning| app.warn(warning);
+        let (places, root, seen) = (&app.places, root(workspace), std::mem::take(told));
+        let mut reader = Reader { places, workspace, root, warn: &warn, seen, notes: Vec::new() };
+        for path in writes.iter().chain(&named) {
+            let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
+            let Some(Ok(folder)) = folder.map(Path::canonicalize) else { continue };
+            let below = folder.ancestors().take_while(|folder| folder != workspace);
+            let below: Vec<&Path> = below.filter(|folder| folder.starts_with(workspace)).collect();
+            for folder in below.into_iter().rev() {
+                if reader.seen.insert(folder.to_owned()) {
+                    reader.add_folder(folder);
+                }
+            }
+        }
+        *told = reader.seen;
+        reader.notes.into_iter().map(|Note { file, text }| (file, text)).collect()
+    }
+}
+
+impl Hooks for FolderNotes {
+    fn hear<'a>(&'a self, session: &'a SessionId, moment: Moment<'a>) -> BoxFuture<'a, Hooked> {
+        let heard = async move {
+            let hooked = self.hooks.hear(session, moment).await;
+            match moment {
+                Moment::AfterCall { call, writes, result } if result.error.is_none() => {
+                    Hooked { notes: self.of(session, call, writes), ..hooked }
+                }
+                _ => hooked,
+            }
+        };
+        heard.boxed()
+    }
 }
 
 /// Reads notes, each file once.
@@ -54,6 +114,16 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// Adds the files of a folder of the repository.
+    fn add_folder(&mut self, folder: &Path) {
+        let within = Some(self.root);
+        NOTE_FILES.iter().map(|name| self.add(&folder.join(name), within)).find(|is_read| *is_read);
+        for name in MORE_FILES {
+            self.add(&folder.join(name), within);
+        }
+        self.add_rules(folder.join(RULES));
+    }
+
     /// Adds a file and what it imports. Returns whether it could be read.
     fn add(&mut self, file: &Path, within: Option<&Path>) -> bool {
         let Some(text) = untrusted_file::text(file, within, self.warn) else { return false };

@@ -7,7 +7,8 @@ use crate::{
     config::{Config, Places, Settings, claude::ClaudeRules},
     hooks, lsp, mcp_servers,
     model::{self, ToolCallFormat},
-    notes, skills,
+    notes::{self, FolderNotes},
+    skills,
 };
 use haft_core::{BaseCommit, Command, Entry, Mode, Sandbox, SessionOpened, SessionSetup};
 use haft_engine::{
@@ -375,7 +376,10 @@ impl SessionPlan {
         let servers = mcp_servers::of(&app, &config, &spec.servers)?;
         let sources =
             mcp_servers::source(&app, servers, &workspace, access.environment.clone(), model.window);
-        let hooks = hooks::of(&app, &config, &workspace, access.environment.clone(), &stages)?;
+        let mut hooks = hooks::of(&app, &config, &workspace, access.environment.clone(), &stages)?;
+        if profile.notes {
+            hooks = Arc::new(FolderNotes::new(hooks, app.clone(), workspace.clone()));
+        }
         let models = Some(models(&app, &config, &profile));
         Ok(Setup {
             model,

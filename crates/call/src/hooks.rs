@@ -1,6 +1,8 @@
 //! [`HookedCall`]: asks hooks before and after a call, and formats what they add.
 use crate::{checked::CheckedCall, scope::CallScope};
-use haft_core::{HOOK_ASKS, HOOK_NOTE, Hooked, Moment, ToolCall, ToolError, ToolErrorKind, ToolResult, clip};
+use haft_core::{
+    FOLDER_NOTE, HOOK_ASKS, HOOK_NOTE, Hooked, Moment, ToolCall, ToolError, ToolErrorKind, ToolResult, clip,
+};
 use std::path::PathBuf;
 use tokio_util::sync::CancellationToken;
 
@@ -31,7 +33,7 @@ impl HookedCall {
     pub(crate) async fn before(&self, scope: &CallScope) -> Result<Heard, ToolError> {
         let Self { call, writes } = self;
         let moment = Moment::BeforeCall { call, writes };
-        let Hooked { deny, ask, context } = scope.hooks.hear(&scope.session, moment).await;
+        let Hooked { deny, ask, context, .. } = scope.hooks.hear(&scope.session, moment).await;
         if let Some(reason) = deny {
             let reason = clip::head(&reason, MAX_CONTEXT_BYTES);
             let message = format!("a hook denied `{}`: {reason}", call.name);
@@ -52,10 +54,23 @@ impl HookedCall {
         let Self { call, writes } = self;
         tokio::select! {
             biased;
-            hooked = scope.hooks.hear(&scope.session, Moment::AfterCall { call, writes, result }) => hook_note(hooked.context),
+            hooked = scope.hooks.hear(&scope.session, Moment::AfterCall { call, writes, result }) => {
+                let notes = hooked.notes.iter().map(|(file, text)| folder_note(file, text));
+                notes.fold(hook_note(hooked.context), |all, note| all + &note)
+            }
             () = cancel.cancelled() => String::new(),
         }
     }
+}
+
+fn folder_note(file: &str, text: &str) -> String {
+    let text = text.trim();
+    let kept = clip::head(text, MAX_CONTEXT_BYTES);
+    let cut = match text.len() - kept.len() {
+        0 => String::new(),
+        missing => format!("\n[{missing} bytes more: read the file to see them]"),
+    };
+    format!("{FOLDER_NOTE}`{}`:\n{kept}{cut}]", file.escape_debug())
 }
 
 /// Marks context of hooks as such, so that the model does not take it for text of the tool or the user. Empty if there

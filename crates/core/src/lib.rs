@@ -72,7 +72,7 @@ pub use tool::{
     confinement::{CacheMount, Confinement, Outside, Overlay, ProcessLimits, Sandbox, WorkspaceMount},
     diagnostics::{Diagnostic, Diagnostics, DiagnosticsChange, FileEdit, Severity},
     effect::{Effect, Execution},
-    hook::{HOOK_ASKS, HOOK_NOTE, Hooked, Hooks, Moment, NoHooks},
+    hook::{FOLDER_NOTE, HOOK_ASKS, HOOK_NOTE, Hooked, Hooks, Moment, NoHooks},
     network::{Network, Reach},
     notes::edit_notes,
     person::{NoPerson, Person, Question},

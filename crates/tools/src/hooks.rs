@@ -97,7 +97,7 @@ impl OwnHooks {
         }
         contexts.extend(of_plugins.context);
         let context = (!contexts.is_empty()).then(|| contexts.join("\n"));
-        Hooked { deny: None, ask: ask.or(of_plugins.ask), context }
+        Hooked { ask: ask.or(of_plugins.ask), context, ..Hooked::default() }
     }
 
     /// Asks the hooks of plugins, up to the first one that denies.
@@ -126,7 +126,7 @@ impl OwnHooks {
                 }
             }
         }
-        Hooked { deny: None, ask, context: (!contexts.is_empty()).then(|| contexts.join("\n")) }
+        Hooked { ask, context: (!contexts.is_empty()).then(|| contexts.join("\n")), ..Hooked::default() }
     }
 }
 

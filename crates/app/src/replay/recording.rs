@@ -4,9 +4,10 @@ use super::{
     report::{Difference, FileOutcome},
 };
 use haft_core::{
-    Accepted, Answer, CallId, Change, Command, ENDED_WITH_SUBAGENT, Entry, Fact, Goal, HOOK_ASKS, HOOK_NOTE,
-    Mode, Part, Report, Sampled, Seq, SessionId, StopReason, SubagentRun, ToolCall, ToolErrorKind,
-    ToolResult, Tracking, UndoCalls, active_path, edit_notes, is_gits_own, policy::is_git_data, text_of,
+    Accepted, Answer, CallId, Change, Command, ENDED_WITH_SUBAGENT, Entry, FOLDER_NOTE, Fact, Goal,
+    HOOK_ASKS, HOOK_NOTE, Mode, Part, Report, Sampled, Seq, SessionId, StopReason, SubagentRun, ToolCall,
+    ToolErrorKind, ToolResult, Tracking, UndoCalls, active_path, edit_notes, is_gits_own,
+    policy::is_git_data, text_of,
 };
 use serde_json::Value;
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
@@ -427,11 +428,12 @@ fn outcome(change: &Change) -> (PathBuf, Option<FileOutcome>) {
     (change.path.clone(), change.after.as_ref().map(FileOutcome::from))
 }
 
-/// The result without what hooks added, which a replay does not ask, and without what says that tasks ended with the
+/// The result without what hooks and notes on folders added, which a replay does not ask for, and without what says that tasks ended with the
 /// subagent, which is a matter of time. Both follow what the tool returned.
 fn without_notes(result: &ToolResult) -> ToolResult {
     let content = edit_notes(&result.content, |text| {
-        let notes = [HOOK_NOTE, ENDED_WITH_SUBAGENT].into_iter().filter_map(|note| text.find(note));
+        let notes =
+            [HOOK_NOTE, FOLDER_NOTE, ENDED_WITH_SUBAGENT].into_iter().filter_map(|note| text.find(note));
         text[..notes.min().unwrap_or(text.len())].to_owned()
     });
     ToolResult { content, ..result.clone() }

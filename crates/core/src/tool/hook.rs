@@ -24,7 +24,7 @@ pub enum Moment<'a> {
         /// Files that the call declares to write, absolute.
         writes: &'a [PathBuf],
     },
-    /// A checked call ended or was denied. Only [`Hooked::context`] has an effect here.
+    /// A checked call ended or was denied. Only [`Hooked::context`] and [`Hooked::notes`] have an effect here.
     AfterCall {
         /// The call.
         call: &'a ToolCall,
@@ -51,6 +51,9 @@ pub const HOOK_ASKS: &str = "a hook asks for approval";
 /// The beginning of the note that hooks add to a result.
 pub const HOOK_NOTE: &str = "\n[a hook says: ";
 
+/// The beginning of each note on a folder that follows a result.
+pub const FOLDER_NOTE: &str = "\n[notes on this folder, from ";
+
 /// The answer of hooks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hooked {
@@ -60,6 +63,9 @@ pub struct Hooked {
     pub ask: Option<String>,
     /// Context for the model.
     pub context: Option<String>,
+    /// Notes for agents on the folders that the call used, each with the name and the text of its file. Applies only
+    /// after a call.
+    pub notes: Vec<(String, String)>,
 }
 
 impl Hooked {

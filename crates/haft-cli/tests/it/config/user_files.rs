@@ -135,6 +135,56 @@ fn notes_that_claude_code_reads_are_told_with_what_they_import() {
     assert_eq!(names, [&[haft.as_str(), "AGENTS.md"], rest.as_slice(), &[rules]].concat());
 }
 
+// H-149
+#[test]
+fn notes_of_a_folder_are_told_once_with_the_first_file_that_is_used_there() {
+    let place = Place::in_sight();
+    fs::create_dir_all(place.work().join(".git")).unwrap();
+    place.write("AGENTS.md", "At the root.");
+    place.write("part/AGENTS.md", "Of the part.");
+    place.write("part/deep/CLAUDE.md", "Deep down. @more.md");
+    place.write("part/deep/more.md", "And more.");
+    place.write("part/deep/a.txt", "a\n");
+    place.write("other/AGENTS.md", "Of the other.");
+    symlink(place.path(), place.work().join("out")).unwrap();
+    let read = |path: &str| json!({"calls": [{"name": "read", "arguments": {"path": path}}]});
+    let write =
+        |path: &str| json!({"calls": [{"name": "write", "arguments": {"path": path, "content": "x\n"}}]});
+    let script = [
+        read("part/deep/a.txt"),
+        read("part/deep/more.md"),
+        read("part/none.txt"),
+        write("other/new.txt"),
+        write("made/AGENTS.md"),
+        read("made/AGENTS.md"),
+        read("out/work/other/AGENTS.md"),
+        says("Done."),
+    ];
+    let model = place.script("m", &script);
+    let results = |profile: &[&str]| -> Vec<String> {
+        let options = ["run", "--json", "-q", "--permission", "full", "--model", &model];
+        let ran = place.run(&[options.as_slice(), profile, &["go"]].concat());
+        let events = ran.events();
+        let ended = events.iter().filter(|event| event["type"] == "tool_ended");
+        ended.map(|event| event["content"].as_str().unwrap().to_owned()).collect()
+    };
+    let told = results(&[]);
+    let part = "\n[notes on this folder, from `part/AGENTS.md`:\nOf the part.]";
+    let deep = "\n[notes on this folder, from `part/deep/CLAUDE.md`:\nDeep down. @more.md]";
+    let more = "\n[notes on this folder, from `part/deep/more.md`:\nAnd more.]";
+    assert_eq!(told[0], format!("     1\ta{part}{deep}{more}"));
+    assert!(
+        told[3].ends_with("\n[notes on this folder, from `other/AGENTS.md`:\nOf the other.]"),
+        "{told:?}"
+    );
+    assert_eq!(told.iter().filter(|result| result.contains("[notes on")).count(), 2, "{told:?}");
+    // What is made again is compared without them.
+    let verified = place.run(&["verify"]);
+    assert_eq!(verified.code, 0, "{verified:?}");
+    let quiet = results(&["--profile", "ally"]);
+    assert!(!quiet.is_empty() && quiet.iter().all(|result| !result.contains("[notes on")), "{quiet:?}");
+}
+
 // D14
 #[test]
 fn a_repository_does_not_make_other_files_a_part_of_the_prompt() {
