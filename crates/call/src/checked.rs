@@ -2,6 +2,7 @@
 use crate::{
     resolved::{Names, resolved},
     scope::CallScope,
+    tool::effects_of,
 };
 use haft_core::{AnyTool, Effect, Registry, ToolCall, ToolError, ToolErrorKind, schema};
 use serde_json::Value;
@@ -51,7 +52,7 @@ impl CheckedCall {
 
     /// Computes the effects of the call anew, because a link may lead elsewhere later.
     pub(crate) fn effects_now(&self, scope: &CallScope) -> Result<(Vec<Effect>, Names), ToolError> {
-        let effects = self.tool.effects(&self.arguments, &scope.workspace)?;
+        let effects = effects_of(&*self.tool, &self.arguments, &scope.workspace)?;
         Ok(resolved(effects, &*scope.stage, &scope.workspace))
     }
 

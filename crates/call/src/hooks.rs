@@ -1,9 +1,11 @@
 //! [`HookedCall`]: asks hooks before and after a call, and formats what they add.
-use crate::{checked::CheckedCall, scope::CallScope};
+use crate::{checked::CheckedCall, errors::last_words, scope::CallScope};
+use futures::FutureExt;
 use haft_core::{
-    FOLDER_NOTE, HOOK_ASKS, HOOK_NOTE, Hooked, Moment, ToolCall, ToolError, ToolErrorKind, ToolResult, clip,
+    FOLDER_NOTE, HOOK_ASKS, HOOK_NOTE, Hooked, Hooks, Moment, SessionId, ToolCall, ToolError, ToolErrorKind,
+    ToolResult, clip,
 };
-use std::path::PathBuf;
+use std::{panic::AssertUnwindSafe, path::PathBuf};
 use tokio_util::sync::CancellationToken;
 
 /// Maximum bytes that hooks may add at a time.
@@ -33,7 +35,7 @@ impl HookedCall {
     pub(crate) async fn before(&self, scope: &CallScope) -> Result<Heard, ToolError> {
         let Self { call, writes } = self;
         let moment = Moment::BeforeCall { call, writes };
-        let Hooked { deny, ask, context, .. } = scope.hooks.hear(&scope.session, moment).await;
+        let Hooked { deny, ask, context, .. } = hear(&*scope.hooks, &scope.session, moment).await;
         if let Some(reason) = deny {
             let reason = clip::head(&reason, MAX_CONTEXT_BYTES);
             let message = format!("a hook denied `{}`: {reason}", call.name);
@@ -54,13 +56,23 @@ impl HookedCall {
         let Self { call, writes } = self;
         tokio::select! {
             biased;
-            hooked = scope.hooks.hear(&scope.session, Moment::AfterCall { call, writes, result }) => {
+            hooked = hear(&*scope.hooks, &scope.session, Moment::AfterCall { call, writes, result }) => {
                 let notes = hooked.notes.iter().map(|(file, text)| folder_note(file, text));
                 notes.fold(hook_note(hooked.context), |all, note| all + &note)
             }
             () = cancel.cancelled() => String::new(),
         }
     }
+}
+
+/// The answer of `hooks`. Hooks that panic deny, because they may have wanted to.
+pub async fn hear(hooks: &dyn Hooks, session: &SessionId, moment: Moment<'_>) -> Hooked {
+    let heard = AssertUnwindSafe(async { hooks.hear(session, moment).await }).catch_unwind().await;
+    heard.unwrap_or_else(|panic| {
+        let fault = format!("a hook panicked: {}", last_words(&*panic));
+        tracing::error!(fault);
+        Hooked { context: Some(fault.clone()), ..Hooked::deny(fault) }
+    })
 }
 
 fn folder_note(file: &str, text: &str) -> String {

@@ -10,7 +10,7 @@ use crate::{
     scope::CallScope,
 };
 use haft_core::{
-    Change, Fact, Stage, ToolError, ToolResult, Tracking, View,
+    Change, Fact, Stage, ToolError, ToolErrorKind, ToolResult, Tracking, View,
     changed::{self, paths},
 };
 use std::{
@@ -113,6 +113,11 @@ impl CallRun<'_> {
         if !changes_files {
             apply_bulk(view).await?;
             return Ok(result);
+        }
+        if !scope.workspace.is_dir() {
+            let message =
+                format!("cannot write: the workspace `{}` no longer exists", scope.workspace.display());
+            return Err(ToolError::new(ToolErrorKind::System, message).into());
         }
         let _lock = scope.lock_tree(&changes).await?;
         let staged = Fact::Staged {

@@ -1,10 +1,11 @@
-//! [`run_tool`]: runs a tool within its time limit. [`CallLog`]: logs the call.
+//! [`run_tool`]: runs a tool within its time limit. [`effects_of`]: asks it for its effects. [`CallLog`]: logs the call.
 use crate::errors::{panicked, timed_out};
 use futures::FutureExt;
-use haft_core::{AnyTool, ToolCall, ToolContext, ToolError, ToolOutput, ToolResult};
+use haft_core::{AnyTool, Effect, ToolCall, ToolContext, ToolError, ToolOutput, ToolResult};
 use serde_json::Value;
 use std::{
-    panic::AssertUnwindSafe,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -34,6 +35,15 @@ pub(crate) async fn run_tool(
     };
     given_up.disarm();
     ran.unwrap_or_else(|panic| Err(panicked(&*panic)))
+}
+
+/// The effects of a call of `tool`. A panic becomes an error for the model.
+///
+/// # Errors
+/// Fails if the tool does, or panics.
+pub fn effects_of(tool: &dyn AnyTool, arguments: &Value, workspace: &Path) -> Result<Vec<Effect>, ToolError> {
+    let effects = catch_unwind(AssertUnwindSafe(|| tool.effects(arguments, workspace)));
+    effects.unwrap_or_else(|panic| Err(panicked(&*panic)))
 }
 
 /// The log lines of one call. Arguments and results are not logged: they may hold secrets.

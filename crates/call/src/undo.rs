@@ -10,6 +10,7 @@ use crate::{
     again::{Rehearsal, Repeated},
     merge::{Labels, Merge, Sides, is_same, merged},
     resolved::as_found,
+    tool::effects_of,
 };
 use files::Files;
 use haft_core::{
@@ -249,7 +250,7 @@ impl Walk<'_> {
     fn effects(&self, call: &PastCall) -> Option<Vec<Effect>> {
         let Rehearsal { tools, stage, workspace, .. } = self.rehearsal;
         let tool = tools.get(&call.name)?;
-        let effects = tool.tool.effects(&call.arguments, workspace).ok()?;
+        let effects = effects_of(&*tool.tool, &call.arguments, workspace).ok()?;
         Some(as_found(effects, &***stage, workspace))
     }
 

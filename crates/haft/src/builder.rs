@@ -3,7 +3,7 @@
 use crate::mcp_servers;
 use crate::{Error, Haft, IntoTool, Result, environment::Environment};
 use haft_core::{
-    Answer, Hooks, Limits, Mode, NoHooks, Policy, Price, Provider, Question, Registry, ToolSource,
+    Answer, Hooks, Limits, Mode, NoHooks, Policy, Price, Provider, Question, Registry, ToolSource, ToolSpec,
     schema::nearest,
 };
 use haft_dialects::Dialect;
@@ -266,8 +266,9 @@ impl Builder {
     /// server on this machine is asked for the window of its model.
     ///
     /// # Errors
-    /// Fails if there is no model or no key for it, if a given value is not a tool or not a dialect, if an agent has no
-    /// name or a name that is taken, or names a tool that does not exist, if the window is 0, if the workspace is not a
+    /// Fails if there is no model or no key for it, if a given value is not a tool or not a dialect, if providers would
+    /// refuse the name or the parameters of a tool, if an agent has no name or a name that is taken, or names a tool that
+    /// does not exist, if the window is 0, if a price or a limit of the cost is not an amount, if the workspace is not a
     /// folder, or if there is no folder for sessions outside of it.
     pub async fn build(mut self) -> Result<Haft> {
         if let Some(error) = self.no_tool.take() {
@@ -277,6 +278,7 @@ impl Builder {
             let error = Error::new("cannot work with a window of 0 tokens");
             return Err(error.with_hint("leave `window` out if it is not known"));
         }
+        self.tools.all().try_for_each(|registered| check_tool(registered.tool.spec()))?;
         names_differ(&self.agents)?;
         self.has_tools_of_agents()?;
         self.policy.mode = self.mode.unwrap_or(self.policy.mode);
@@ -287,6 +289,7 @@ impl Builder {
         let (home, stages) = self.place.open(&environment, self.commands, &workspace)?;
         let mut profile = self.profile.unwrap_or_else(Profile::standard);
         profile.limits = self.limits.unwrap_or(profile.limits);
+        check_amounts(&profile.limits, model.price)?;
         if profile.limits.budget.usd.is_some() && model.price.is_none() {
             let message = format!("cannot limit the cost: the price of `{}` is not known", model.spec);
             return Err(Error::new(message).with_hint("name it with `price`, or limit the tokens"));
@@ -346,6 +349,40 @@ impl Builder {
             return Err(Error::new(message).with_hint(hint));
         }
         Ok(())
+    }
+}
+
+/// Maximum length of a tool's name that all providers take, in characters.
+const MAX_TOOL_NAME_LENGTH: usize = 64;
+
+/// Checks what providers refuse, because they refuse each request with such a tool.
+fn check_tool(spec: &ToolSpec) -> Result<()> {
+    let name = spec.name.escape_debug();
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+    if !(1..=MAX_TOOL_NAME_LENGTH).contains(&spec.name.len()) || !spec.name.chars().all(fits) {
+        let error = Error::new(format!("cannot add the tool `{name}`: providers would refuse its name"));
+        return Err(error.with_hint(format!(
+            "name it with ASCII letters, digits, `_` and `-`, at most {MAX_TOOL_NAME_LENGTH} of them"
+        )));
+    }
+    if spec.parameters.get("type").is_some_and(|kind| kind != "object") {
+        let error = Error::new(format!("cannot add the tool `{name}`: its arguments are not an object"));
+        return Err(error.with_hint("make `Args` a struct with named fields"));
+    }
+    Ok(())
+}
+
+/// Checks that no price and no limit of the cost is negative, infinite or not a number: it would limit nothing.
+fn check_amounts(limits: &Limits, price: Option<Price>) -> Result<()> {
+    let prices =
+        price.map(|price| [Some(price.input), Some(price.output), price.cache_read, price.cache_write]);
+    let mut amounts = prices.into_iter().flatten().chain([limits.budget.usd]).flatten();
+    match amounts.find(|amount| !amount.is_finite() || *amount < 0.0) {
+        Some(amount) => {
+            let error = Error::new(format!("cannot limit the cost with the amount {amount}"));
+            Err(error.with_hint("prices and limits are finite numbers of at least 0"))
+        }
+        None => Ok(()),
     }
 }
 

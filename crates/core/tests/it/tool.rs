@@ -1,7 +1,7 @@
 //! Plain functions as tools.
 use haft_core::{
-    Access, CallId, Change, Effect, Registry, SessionId, ToolContext, ToolError, ToolErrorKind, ToolOutput,
-    Tracking, Validation, View, tool,
+    Access, CallId, Change, Effect, Registry, SessionId, Tool, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput, Tracking, Validation, View, tool,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,69 @@ fn greet(name: String, #[default(2)] times: usize) -> String {
 
 #[tool]
 async fn bare() {}
+
+/// Draws something.
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "shape", rename_all = "lowercase")]
+enum Shape {
+    Circle { radius: u32 },
+    Square { side: u32, color: Option<String> },
+}
+
+/// Draws something with a name.
+#[derive(Deserialize, JsonSchema)]
+struct NamedShape {
+    name: String,
+    #[serde(flatten)]
+    shape: Shape,
+}
+
+struct Draw<A>(std::marker::PhantomData<fn() -> A>);
+
+impl<A: for<'de> Deserialize<'de> + JsonSchema + Send + 'static> Tool for Draw<A> {
+    const NAME: &'static str = "draw";
+    type Args = A;
+
+    fn effects(&self, _: &A, _: &Path) -> Vec<Effect> {
+        Vec::new()
+    }
+
+    async fn run(&self, _: A, _: &ToolContext) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text("drawn"))
+    }
+}
+
+#[test]
+fn arguments_with_alternatives_are_told_as_one_object_and_checked_as_they_are() {
+    let shapes = json!({
+        "type": "object",
+        "properties": {
+            "shape": {"type": "string", "enum": ["circle", "square"]},
+            "radius": {"type": "integer"}, "side": {"type": "integer"}, "color": {"type": "string"},
+        },
+        "required": ["shape"],
+    });
+    let registry = Registry::default().with(Draw::<Shape>(std::marker::PhantomData));
+    let told = &registry.specs()[0].parameters;
+    assert_eq!(*told, shapes);
+    let named = Registry::default().with(Draw::<NamedShape>(std::marker::PhantomData));
+    let told = &named.specs()[0].parameters;
+    assert_eq!(told["required"], json!(["name", "shape"]));
+    assert_eq!(told["properties"].as_object().unwrap().len(), 5);
+    for (registry, arguments, expected) in [
+        (&registry, json!({"shape": "circle", "radius": 1}), true),
+        (&registry, json!({"shape": "square", "side": 1, "color": "red"}), true),
+        (&registry, json!({"shape": "square", "radius": 1}), false),
+        (&registry, json!({"shape": "circle", "radius": 1, "odd": 1}), false),
+        (&registry, json!({"shape": "line"}), false),
+        (&named, json!({"name": "a", "shape": "circle", "radius": 1}), true),
+        (&named, json!({"shape": "circle", "radius": 1}), false),
+        (&named, json!({"name": "a", "shape": "circle", "radius": 1, "odd": 1}), false),
+    ] {
+        let checked = registry.get("draw").unwrap().check(&arguments, Validation::Coerce);
+        assert_eq!(checked.is_ok(), expected, "{arguments}: {checked:?}");
+    }
+}
 
 #[derive(Deserialize, Serialize, JsonSchema)]
 struct Point {

@@ -25,7 +25,7 @@ use crate::{
 };
 use haft_call::{
     Ancestors, BackgroundCommands, CallRules, CallScope, Interactions, Permission, ReadTracker, Redundancy,
-    Unread, as_found,
+    Unread, as_found, effects_of,
 };
 use haft_core::{
     CallId, Effect, Entry, Fact, JobSpec, Limits, NoSampler, Policy, Registry, Sampler, SessionId,
@@ -335,7 +335,8 @@ fn touched<'a>(
 ) -> impl FnMut(&str, &Value) -> Vec<Effect> + 'a {
     let mut known: HashMap<Effect, Vec<Effect>> = HashMap::new();
     move |name, arguments| {
-        let effects = tools.get(name).and_then(|tool| tool.tool.effects(arguments, &setup.workspace).ok());
+        let effects = tools.get(name);
+        let effects = effects.and_then(|tool| effects_of(&*tool.tool, arguments, &setup.workspace).ok());
         let found = effects.unwrap_or_default().into_iter().flat_map(|effect| {
             let place = |effect: &Effect| as_found(vec![effect.clone()], stage, &setup.workspace);
             known.entry(effect).or_insert_with_key(place).clone()

@@ -1,9 +1,13 @@
 //! [`LiveToolSet`]: the tools of a session: those it opened with, and those of sources, which may change.
 use super::prefix::RequestPrefix;
 use crate::setup::{Agent, Setup};
-use futures::future::join_all;
+use futures::{FutureExt, future::join_all};
+use haft_call::last_words;
 use haft_core::{Registry, SessionId};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, MutexGuard},
+};
 
 /// The tools that a session can call, and their definitions for the model.
 pub(crate) struct ToolSet {
@@ -56,7 +60,17 @@ impl LiveToolSet {
         if setup.sources.is_empty() || !self.wants_more() {
             return;
         }
-        let sources = join_all(setup.sources.iter().map(|source| source.tools(session))).await;
+        // The tools of a source that panics are not available.
+        let asked = setup.sources.iter().map(|source| {
+            let tools = AssertUnwindSafe(async { source.tools(session).await }).catch_unwind();
+            tools.map(|tools| {
+                tools.unwrap_or_else(|panic| {
+                    tracing::error!("a source of tools panicked: {}", last_words(&*panic));
+                    Arc::default()
+                })
+            })
+        });
+        let sources = join_all(asked).await;
         let mut current = self.lock();
         let same = |(a, b)| Arc::ptr_eq(a, b);
         if current.sources.len() != sources.len() || !current.sources.iter().zip(&sources).all(same) {

@@ -54,6 +54,7 @@ impl Session {
             reader: None,
             listener,
             first: None,
+            unread: None,
             refuses_unanswered: false,
         }
     }
@@ -130,6 +131,8 @@ pub struct Turn {
     listener: Option<Listener>,
     /// The first entry that was seen to come of the command.
     first: Option<Seq>,
+    /// The event that [`Turn::recorded`] waited for, until it is yielded.
+    unread: Option<Event>,
     /// Whether what the session's [`Responder`](super::responder::Responder) does not answer is refused, unless code that
     /// reads another handle may answer it.
     refuses_unanswered: bool,
@@ -209,7 +212,7 @@ impl Turn {
             }
         }
         if matches!(self.place, Place::Begins { .. }) {
-            poll_fn(|cx| self.poll_event(cx)).await;
+            self.unread = poll_fn(|cx| self.poll_event(cx)).await;
         }
     }
 
@@ -345,6 +348,9 @@ impl Stream for Turn {
 
 impl Turn {
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        if let Some(event) = self.unread.take() {
+            return Poll::Ready(Some(event));
+        }
         loop {
             while let Poll::Ready(Some((_, progress))) = self.progress.poll_recv(cx) {
                 self.hear(progress);

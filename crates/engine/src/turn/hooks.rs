@@ -34,5 +34,5 @@ pub(crate) async fn turn_ends(session: &SessionContext, outcome: Outcome) {
 }
 
 async fn hear(session: &SessionContext, moment: Moment<'_>) -> Hooked {
-    session.calls.hooks.hear(&session.calls.session, moment).await
+    haft_call::hear(&*session.calls.hooks, &session.calls.session, moment).await
 }

@@ -1,6 +1,9 @@
 //! [`resolved`]: inserts the prompts and resources of tool sources that the user's prompt names.
 use crate::session::context::{Log, SessionContext};
+use futures::FutureExt;
+use haft_call::last_words;
 use haft_core::{Fact, Part, SessionOpened};
+use std::panic::AssertUnwindSafe;
 use tokio_util::sync::CancellationToken;
 
 /// Returns a prompt with the contents that sources have for the names in its first text, or [`Fact::PromptDenied`] in
@@ -20,7 +23,9 @@ pub(crate) async fn resolved(
     for source in sources {
         let found = tokio::select! {
             biased;
-            found = source.resolve(&text) => found,
+            found = AssertUnwindSafe(async { source.resolve(&text).await }).catch_unwind() => {
+                found.unwrap_or_else(|panic| Err(format!("a source of tools panicked: {}", last_words(&*panic))))
+            }
             () = cancel.cancelled() => Err("it was interrupted before it was complete".to_owned()),
         };
         match found {

@@ -1,9 +1,12 @@
 //! What the library promises: defaults, errors that say what to do, no wait without an end.
-use futures::stream::BoxStream;
+use futures::{FutureExt, future::BoxFuture, stream::BoxStream};
 use haft::{
-    Builder, Conversation, ModelFault, Rule, Ruling, Seq, StopReason, ToolLoop, Usage, prelude::*,
-    providers::Scripted, run_tool_loop, text_of,
+    Builder, Conversation, Hooked, Hooks, ModelFault, Moment, Price, Rule, Ruling, Seq, SessionId,
+    SharedRegistry, StopReason, ToolLoop, ToolSource, Usage, prelude::*, providers::Scripted, run_tool_loop,
+    text_of,
 };
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
@@ -84,6 +87,30 @@ fn a_session_without_a_runtime_is_an_error() {
     assert!(error.to_string().contains("there is no Tokio runtime") && error.hint().is_some(), "{error:?}");
 }
 
+fn price(input: f64) -> Price {
+    Price { input, output: 1.0, cache_read: None, cache_write: None }
+}
+
+/// Has a name that providers refuse.
+#[tool]
+fn größe() {}
+
+/// Takes no object.
+struct List;
+
+impl Tool for List {
+    const NAME: &'static str = "list";
+    type Args = Vec<String>;
+
+    fn effects(&self, _: &Vec<String>, _: &Path) -> Vec<Effect> {
+        Vec::new()
+    }
+
+    async fn run(&self, _: Vec<String>, _: &ToolContext) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text("none"))
+    }
+}
+
 async fn build(builder: Builder) -> haft::Result<Haft> {
     builder.in_memory().build().await
 }
@@ -103,6 +130,10 @@ async fn what_cannot_be_built_says_why_and_what_to_do() {
         (given().workspace(file.path()), "it is not a folder", "`workspace`"),
         (given().limits(costs()), "the price of `own/provider` is not known", "`price`"),
         (given().window(0), "a window of 0 tokens", "leave `window` out"),
+        (given().limits(costs()).price(price(f64::NAN)), "the amount NaN", "finite numbers"),
+        (given().price(price(-1.0)), "the amount -1", "finite numbers"),
+        (given().tool(größe), "cannot add the tool `größe`: providers would refuse its name", "ASCII"),
+        (given().tool(List), "cannot add the tool `list`: its arguments are not an object", "struct"),
         (given().agent(named("a")).agent(named("a")), "cannot add the agent `a`", "another name"),
         (given().agent(named("haft")), "cannot add the agent `haft`", "another name"),
         (given().agent(named("")), "cannot add an agent without a name", "`name`"),
@@ -310,6 +341,110 @@ async fn a_job_that_panics_has_ended_with_an_error() {
     };
     let content = tokio::time::timeout(LONG, ended).await.unwrap();
     assert!(content.contains("the tool panicked") && content.contains("it burned"), "{content}");
+}
+
+/// What is not `2` is a fault of the program.
+#[derive(JsonSchema)]
+struct Two(#[expect(dead_code, reason = "only its reading counts")] u8);
+
+impl<'de> Deserialize<'de> for Two {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let number = u8::deserialize(from)?;
+        assert_eq!(number, 2, "odd");
+        Ok(Self(number))
+    }
+}
+
+/// Takes a two.
+#[tool]
+fn take_two(two: Two) -> &'static str {
+    let _ = two;
+    "taken"
+}
+
+/// Panics before and after a call, or when a turn begins.
+struct Odd(&'static str);
+
+impl Hooks for Odd {
+    fn hear<'a>(&'a self, _: &'a SessionId, moment: Moment<'a>) -> BoxFuture<'a, Hooked> {
+        let now = match moment {
+            Moment::BeforeCall { .. } => "before",
+            Moment::AfterCall { .. } => "after",
+            Moment::TurnStarts { .. } => "start",
+            Moment::TurnEnds { .. } => "end",
+        };
+        assert_ne!(now, self.0, "odd");
+        std::future::ready(Hooked::default()).boxed()
+    }
+}
+
+/// Panics in place of naming tools.
+struct OddSource;
+
+impl ToolSource for OddSource {
+    fn tools<'a>(&'a self, _: &'a SessionId) -> BoxFuture<'a, Arc<Registry>> {
+        panic!("odd")
+    }
+}
+
+#[tokio::test]
+async fn code_of_the_program_that_panics_ends_no_session() {
+    let calls =
+        || scripted().calls([("take_two", json!({"two": 1}))]).calls([("take_two", json!({"two": 2}))]);
+    let given = || Haft::builder().provider(calls().says("done").says("again")).tool(take_two);
+    for (builder, expected) in [
+        (given(), ["the tool panicked: ", "taken"]),
+        (
+            given().hooks(Odd("before")),
+            ["the tool panicked: ", "a hook denied `take_two`: a hook panicked: "],
+        ),
+        (given().hooks(Odd("after")), ["the tool panicked: ", "taken\n[a hook says: a hook panicked: "]),
+        (given().hooks(Odd("end")), ["the tool panicked: ", "taken"]),
+        (given().tool_source(OddSource), ["the tool panicked: ", "taken"]),
+    ] {
+        let session = build(builder.mode(Mode::Full)).await.unwrap().session().unwrap();
+        let report = session.prompt("go").await.unwrap();
+        let results: Vec<&str> = report.calls.iter().map(|call| call.result().content.as_str()).collect();
+        for (result, expected) in results.iter().zip(expected) {
+            assert!(result.contains(expected), "{expected}: {results:?}");
+        }
+        assert_eq!((results.len(), report.text.as_str()), (2, "done"));
+        assert_eq!(session.prompt("go on").await.unwrap().text, "again");
+    }
+    let session = build(given().hooks(Odd("start"))).await.unwrap().session().unwrap();
+    let refused = session.prompt("go").await.unwrap_err();
+    assert!(refused.to_string().contains("a hook panicked: "), "{refused}");
+    let registry = Registry::default().with(take_two {});
+    let shared = SharedRegistry::new(registry);
+    let result = shared.execute(ToolCall::new("1", "take_two", json!({"two": 1}))).await;
+    assert!(result.content.contains("the tool panicked: "), "{result:?}");
+}
+
+#[tokio::test]
+async fn a_turn_whose_beginning_was_waited_for_yields_all_of_its_events() {
+    let agent = build(Haft::builder().provider(scripted().says("hi"))).await.unwrap();
+    let mut turn = agent.session().unwrap().prompt("go");
+    turn.recorded().await;
+    let first = turn.next().await;
+    assert!(
+        matches!(&first, Some(Event::Recorded(entry)) if matches!(entry.fact, Fact::Prompted { .. })),
+        "{first:?}"
+    );
+}
+
+#[tokio::test]
+async fn nothing_is_written_where_the_workspace_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("work");
+    fs::create_dir(&path).unwrap();
+    let model = scripted().calls([writes("a.txt")]).says("a pity");
+    let agent =
+        build(Haft::builder().provider(model).tool(write_text).workspace(&path).mode(Mode::AcceptEdits));
+    let session = agent.await.unwrap().session().unwrap();
+    fs::remove_dir(&path).unwrap();
+    let report = session.prompt("go").await.unwrap();
+    assert!(report.calls[0].result().content.contains("no longer exists"), "{report:?}");
+    assert!(!path.exists());
 }
 
 // What a tool does on another thread cannot be dropped.

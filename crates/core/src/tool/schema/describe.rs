@@ -23,16 +23,77 @@ pub(crate) fn describe<A: JsonSchema>() -> Described {
     let description = schema.as_object_mut().and_then(|object| object.shift_remove("description"));
     plain(&mut schema, false);
     let (mut told, mut accepted) = (schema.clone(), schema);
+    let has_alternatives = told.as_object_mut().is_some_and(merge_alternatives);
     conceal(&mut told);
     reveal(&mut accepted);
     if let (Some(told), Some(accepted)) = (told.as_object_mut(), accepted.as_object_mut()) {
         told.entry("properties").or_insert_with(|| json!({}));
         told.entry("required").or_insert_with(|| json!([]));
         accepted.entry("properties").or_insert_with(|| json!({}));
-        accepted.entry("additionalProperties").or_insert(Value::Bool(false));
+        // The first of them knows no properties of alternatives.
+        let others = if has_alternatives { "unevaluatedProperties" } else { "additionalProperties" };
+        accepted.entry(others).or_insert(Value::Bool(false));
     }
     let description = description.and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default();
     Described { description, told, accepted }
+}
+
+/// Merges alternatives at the top, as those of an enum, into one object, because providers refuse requests with a tool
+/// that has any there. What all alternatives require is required. Returns whether there were any.
+fn merge_alternatives(schema: &mut Map<String, Value>) -> bool {
+    let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
+    let parts: Vec<(&str, Vec<Value>)> = ["allOf", "anyOf", "oneOf"]
+        .into_iter()
+        .filter_map(|key| Some((key, schema.shift_remove(key)?.as_array()?.clone())))
+        .collect();
+    if parts.is_empty() {
+        return false;
+    }
+    let mut properties = match schema.shift_remove("properties") {
+        Some(Value::Object(properties)) => properties,
+        _ => Map::new(),
+    };
+    let mut required = list(schema.get("required"));
+    for (key, parts) in &parts {
+        for (name, property) in parts.iter().filter_map(|part| part["properties"].as_object()).flatten() {
+            match properties.get_mut(name) {
+                Some(known) => merge_values(known, property),
+                None => drop(properties.insert(name.clone(), property.clone())),
+            }
+        }
+        let of_each = parts.iter().map(|part| list(part.get("required")));
+        let is_of_all = |name: &Value| *key == "allOf" || of_each.clone().all(|names| names.contains(name));
+        for name in of_each.clone().flatten().filter(is_of_all) {
+            if !required.contains(&name) {
+                required.push(name);
+            }
+        }
+    }
+    schema.shift_remove("required");
+    for (key, value) in
+        [("type", json!("object")), ("properties", properties.into()), ("required", required.into())]
+    {
+        schema.insert(key.into(), value);
+    }
+    true
+}
+
+/// Adds the values that `other` allows to those of `known`, if both name theirs; otherwise `known` stays.
+fn merge_values(known: &mut Value, other: &Value) {
+    let values = |schema: &Value| match (schema.get("const"), schema.get("enum")) {
+        (Some(value), _) => Some(vec![value.clone()]),
+        (None, values) => values.and_then(Value::as_array).cloned(),
+    };
+    let (Some(mut all), Some(more)) = (values(known), values(other)) else { return };
+    for value in more {
+        if !all.contains(&value) {
+            all.push(value);
+        }
+    }
+    if let Some(known) = known.as_object_mut() {
+        known.shift_remove("const");
+        known.insert("enum".into(), all.into());
+    }
 }
 
 /// A property with this mark is accepted, but not shown to models.

@@ -179,7 +179,8 @@ fn notes_of_a_folder_are_told_once_with_the_first_file_that_is_used_there() {
     );
     assert_eq!(told.iter().filter(|result| result.contains("[notes on")).count(), 2, "{told:?}");
     // What is made again is compared without them.
-    let verified = place.run(&["verify"]);
+    let id = place.journal().parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
+    let verified = place.run(&["verify", &id]);
     assert_eq!(verified.code, 0, "{verified:?}");
     let quiet = results(&["--profile", "ally"]);
     assert!(!quiet.is_empty() && quiet.iter().all(|result| !result.contains("[notes on")), "{quiet:?}");
