@@ -139,7 +139,8 @@ impl ToolContext {
         (self.on_progress)(chunk.into());
     }
 
-    /// Returns the path, in this call's view, of the file that the model names `path`.
+    /// Returns the path, in this call's view, of the file that the model names `path`. What is written there after the
+    /// call has ended is lost, unless [`BackgroundTasks::start_in`] keeps the view.
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         self.view.locate(path.as_ref())
     }

@@ -130,7 +130,8 @@ impl Session {
     }
 
     /// Streams all entries since `from`, then all events until the session closes. While this stream exists, questions
-    /// of calls wait for an answer of its reader: [`Session::send`] gives it.
+    /// of calls wait for an answer of its reader: [`Session::send`] gives it. But code that awaits a [`Turn`] refuses
+    /// what that turn asks: to answer it elsewhere, read the turn as a stream, or set [`Session::answered_by`].
     pub fn events(&self, from: Seq) -> impl Stream<Item = Event> + Send + 'static {
         let listener = self.responder.listen();
         self.journal.follow(from).inspect(move |_| {

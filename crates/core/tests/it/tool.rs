@@ -34,6 +34,7 @@ async fn bare() {}
 
 /// Draws something.
 #[derive(Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "only its schema counts")]
 #[serde(tag = "shape", rename_all = "lowercase")]
 enum Shape {
     Circle { radius: u32 },
@@ -42,6 +43,7 @@ enum Shape {
 
 /// Draws something with a name.
 #[derive(Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "only its schema counts")]
 struct NamedShape {
     name: String,
     #[serde(flatten)]

@@ -3,7 +3,7 @@ use super::prefix::RequestPrefix;
 use crate::setup::{Agent, Setup};
 use futures::{FutureExt, future::join_all};
 use haft_call::last_words;
-use haft_core::{Registry, SessionId};
+use haft_core::{Registry, SessionId, ToolSource};
 use std::{
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard},
@@ -29,6 +29,15 @@ impl ToolSet {
         };
         Self { prefix: RequestPrefix::new(setup, agent, &tools), tools }
     }
+}
+
+/// The tools of `source`; none if it panics.
+async fn tools_of(source: &dyn ToolSource, session: &SessionId) -> Arc<Registry> {
+    let tools = AssertUnwindSafe(async { source.tools(session).await }).catch_unwind().await;
+    tools.unwrap_or_else(|panic| {
+        tracing::error!("a source of tools panicked: {}", last_words(&*panic));
+        Arc::default()
+    })
 }
 
 /// The current tool set. It is rebuilt when a source changes its tools.
@@ -60,16 +69,7 @@ impl LiveToolSet {
         if setup.sources.is_empty() || !self.wants_more() {
             return;
         }
-        // The tools of a source that panics are not available.
-        let asked = setup.sources.iter().map(|source| {
-            let tools = AssertUnwindSafe(async { source.tools(session).await }).catch_unwind();
-            tools.map(|tools| {
-                tools.unwrap_or_else(|panic| {
-                    tracing::error!("a source of tools panicked: {}", last_words(&*panic));
-                    Arc::default()
-                })
-            })
-        });
+        let asked = setup.sources.iter().map(|source| tools_of(&**source, session).boxed());
         let sources = join_all(asked).await;
         let mut current = self.lock();
         let same = |(a, b)| Arc::ptr_eq(a, b);
