@@ -1,10 +1,7 @@
 //! What a client sees of a session that it watches, however slow it is and however the session ends.
-use crate::kit::{Place, prompt, scripted};
-use futures::{StreamExt, future::BoxFuture, stream::BoxStream};
-use haft_core::{
-    Delta, Event, Fact, Hooked, Hooks, Moment, Provider, ProviderError, Request, Seq, SessionId, Update,
-    text_of,
-};
+use crate::kit::{Faulty, Place, prompt, scripted};
+use futures::{StreamExt, stream::BoxStream};
+use haft_core::{Delta, Event, Fact, Provider, ProviderError, Request, Seq, Update, text_of};
 use haft_engine::Engine;
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
@@ -91,27 +88,15 @@ async fn a_watcher_that_fell_behind_gets_the_rest_of_a_reply_that_is_being_writt
     assert_eq!((by_slow, by_quick), (whole, said));
 }
 
-/// A fault in the program.
-struct Faulty;
-
-impl Hooks for Faulty {
-    fn hear<'a>(&'a self, _: &'a SessionId, moment: Moment<'a>) -> BoxFuture<'a, Hooked> {
-        assert!(!matches!(moment, Moment::BeforeCall { .. }), "no such hook");
-        Box::pin(async { Hooked::default() })
-    }
-}
-
 #[tokio::test]
 async fn who_follows_a_session_hears_of_a_fault_in_the_program() {
     let place = Place::new();
-    let script = crate::kit::bash("true") + &crate::kit::says("well");
-    let mut setup = place.setup(scripted(&script));
-    setup.hooks = Arc::new(Faulty);
-    let session = Engine::new(setup).create("haft").unwrap();
+    let script = crate::kit::says("well");
+    let session = Engine::new(Faulty::setup(place.setup(scripted(&script)))).create("haft").unwrap();
     session.send(prompt("go")).unwrap();
     let events = session.events(Seq(0)).collect::<Vec<_>>();
     tokio::time::timeout(Duration::from_secs(60), events).await.unwrap();
-    assert_eq!(session.journal().failure(), Some("a fault in the program: no such hook"));
+    assert_eq!(session.journal().failure(), Some("a fault in the program: as it was asked for"));
     drop(session);
     let again = Engine::new(place.setup(scripted(&script)));
     let id = again.setup().home.list()[0].id.0.clone();

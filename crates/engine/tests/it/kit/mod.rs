@@ -1,8 +1,8 @@
 //! A real engine with real tools, a scripted model and a workspace of its own.
 use futures::StreamExt;
 use haft_core::{
-    Access, Answer, Command, Entry, Event, Fact, Mode, Part, Policy, Provider, Registry, Seq, SessionId,
-    Stage,
+    Access, Answer, Command, Entry, Event, Evidence, Fact, Mode, Part, Policy, Provider, Registry, Seq,
+    SessionId, Stage,
 };
 use haft_engine::{Agent, Engine, Home, Journal, Model, Profile, Session, Setup};
 use haft_providers::{Scripted, Step};
@@ -100,6 +100,27 @@ pub(crate) fn calls(calls: &[(&str, serde_json::Value)]) -> String {
 }
 
 /// A line of a script: text.
+/// A fault in the program, once a turn is about to end with a reply.
+pub(crate) struct Faulty;
+
+impl Evidence for Faulty {
+    fn unproven(&self, _: &[Arc<Entry>], _: Option<&str>) -> Vec<String> {
+        panic!("as it was asked for")
+    }
+
+    fn failing_tests(&self, _: &[&Arc<Entry>]) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+impl Faulty {
+    pub(crate) fn setup(mut setup: Setup) -> Setup {
+        setup.profile.limits.evidence = true;
+        setup.evidence = Arc::new(Self);
+        setup
+    }
+}
+
 pub(crate) fn says(text: &str) -> String {
     format!("{}\n", serde_json::json!({"say": text}))
 }
