@@ -17,6 +17,9 @@ pub(super) struct OwnServer {
     pub(super) written: Value,
 }
 
+/// How a server is written in a file, as Claude Code would write it.
+type Rewrite = fn(&Value) -> Value;
+
 /// The servers of all systems. Those that are turned off there are left out. Sources of the formats, read 2026-11:
 /// code.claude.com/docs/en/mcp, developers.openai.com/codex/mcp, geminicli.com/docs/tools/mcp-server,
 /// opencode.ai/docs/mcp-servers, cursor.com/docs/context/mcp.
@@ -30,22 +33,18 @@ pub(super) fn servers(app: &App, workspace: &Path) -> Vec<OwnServer> {
     };
     let file = |system, name: &str| places.folder_of(system).map(|folder| folder.join(name));
     let project = workspace.display().to_string();
-    let none: &[&str] = &[];
-    let table: [(Option<PathBuf>, &[&str], &str, fn(&Value) -> Value); 6] = [
-        (claude.clone(), &["projects", &project], "mcpServers", Value::clone),
-        (claude, none, "mcpServers", Value::clone),
-        (file(System::Codex, "config.toml"), none, "mcp_servers", of_codex),
-        (file(System::Gemini, "settings.json"), none, "mcpServers", of_gemini),
-        (file(System::OpenCode, "opencode.json"), none, "mcp", of_opencode),
-        (below_home(".cursor/mcp.json"), none, "mcpServers", Value::clone),
+    let table: [(Option<PathBuf>, &[&str], Rewrite); 6] = [
+        (claude.clone(), &["projects", &project, "mcpServers"], Value::clone),
+        (claude, &["mcpServers"], Value::clone),
+        (file(System::Codex, "config.toml"), &["mcp_servers"], of_codex),
+        (file(System::Gemini, "settings.json"), &["mcpServers"], of_gemini),
+        (file(System::OpenCode, "opencode.json"), &["mcp"], of_opencode),
+        (below_home(".cursor/mcp.json"), &["mcpServers"], Value::clone),
     ];
-    let found = table.into_iter().filter_map(|(source, path, key, rewrite)| {
+    let found = table.into_iter().filter_map(|(source, path, rewrite)| {
         let source = source?;
-        let mut content = &content(app, &source)?;
-        for name in path {
-            content = content.get(*name)?;
-        }
-        let servers = content.get(key)?.as_object()?.iter();
+        let content = content(app, &source)?;
+        let servers = path.iter().try_fold(&content, |value, key| value.get(key))?.as_object()?.iter();
         let servers =
             servers.filter(|(_, written)| written["enabled"] != false && written["disabled"] != true);
         let own = servers.map(|(name, written)| OwnServer {
