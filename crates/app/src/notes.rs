@@ -65,9 +65,10 @@ impl FolderNotes {
         let Self { app, workspace, told, .. } = self;
         let mut told = told.lock();
         let told = told.entry(session.clone()).or_default();
-        // The model knows what it wrote itself.
-        told.extend(writes.iter().cloned());
         let named = call.arguments.get("path").and_then(Value::as_str).map(|path| workspace.join(path));
+        // The model knows what it wrote or reads itself.
+        let files = writes.iter().chain(&named).filter(|path| path.is_file());
+        told.extend(files.filter_map(|file| file.canonicalize().ok()));
         let warn = |warning| app.warn(warning);
         let (places, root, seen) = (&app.places, root(workspace), std::mem::take(told));
         let mut reader = Reader { places, workspace, root, warn: &warn, seen, notes: Vec::new() };

@@ -154,21 +154,21 @@ fn notes_of_a_folder_are_told_once_with_the_first_file_that_is_used_there() {
         read("part/deep/a.txt"),
         read("part/deep/more.md"),
         read("part/none.txt"),
-        write("other/new.txt"),
+        json!({"calls": [{"name": "list", "arguments": {"path": "other"}}]}),
         write("made/AGENTS.md"),
         read("made/AGENTS.md"),
-        read("out/work/other/AGENTS.md"),
         says("Done."),
     ];
     let model = place.script("m", &script);
-    let results = |profile: &[&str]| -> Vec<String> {
-        let options = ["run", "--json", "-q", "--permission", "full", "--model", &model];
+    let through_link = place.script("link", &[read("out/work/other/AGENTS.md"), says("Done.")]);
+    let results = |model: &str, profile: &[&str]| -> Vec<String> {
+        let options = ["run", "--json", "-q", "--permission", "full", "--model", model];
         let ran = place.run(&[options.as_slice(), profile, &["go"]].concat());
         let events = ran.events();
         let ended = events.iter().filter(|event| event["type"] == "tool_ended");
         ended.map(|event| event["content"].as_str().unwrap().to_owned()).collect()
     };
-    let told = results(&[]);
+    let told = results(&model, &[]);
     let part = "\n[notes on this folder, from `part/AGENTS.md`:\nOf the part.]";
     let deep = "\n[notes on this folder, from `part/deep/CLAUDE.md`:\nDeep down. @more.md]";
     let more = "\n[notes on this folder, from `part/deep/more.md`:\nAnd more.]";
@@ -182,7 +182,9 @@ fn notes_of_a_folder_are_told_once_with_the_first_file_that_is_used_there() {
     let id = place.journal().parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
     let verified = place.run(&["verify", &id]);
     assert_eq!(verified.code, 0, "{verified:?}");
-    let quiet = results(&["--profile", "ally"]);
+    // Notes that are read are not told as well.
+    assert_eq!(results(&through_link, &[]), ["     1\tOf the other."]);
+    let quiet = results(&model, &["--profile", "ally"]);
     assert!(!quiet.is_empty() && quiet.iter().all(|result| !result.contains("[notes on")), "{quiet:?}");
 }
 
