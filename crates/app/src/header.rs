@@ -127,17 +127,19 @@ fn words_of(text: &str) -> Vec<String> {
 
 /// `text` with quotes around each unquoted value of its header that is on the same line as its name.
 fn with_quotes(text: &str) -> String {
-    let mut lines = text.trim_start_matches('\u{feff}').trim_start().lines();
+    let mut lines = text.trim_start_matches('\u{feff}').trim_start().lines().peekable();
     let mut quoted = vec![lines.next().unwrap_or_default().to_owned()];
     let mut is_inside = true;
-    for line in lines {
+    while let Some(line) = lines.next() {
         is_inside = is_inside && line.trim_end() != "---";
-        quoted.push(if is_inside { with_quoted_value(line) } else { line.to_owned() });
+        // A list or a text in quotes that goes on below.
+        let goes_on = lines.peek().is_some_and(|next| next.starts_with([' ', '\t', ']', '}']));
+        quoted.push(if is_inside { with_quoted_value(line, goes_on) } else { line.to_owned() });
     }
     quoted.join("\n")
 }
 
-fn with_quoted_value(line: &str) -> String {
+fn with_quoted_value(line: &str, goes_on: bool) -> String {
     let is_plain = |value: &str| !value.starts_with(['"', '\'', '[', '{', '|', '>', '&', '*', '!']);
     // `[pr] [priority]`, or `"quoted" and more`: it begins like something else than a text.
     let is_unreadable = || with_header::<serde::de::IgnoredAny>(&format!("---\n{line}\n---\n")).is_err();
@@ -145,7 +147,7 @@ fn with_quoted_value(line: &str) -> String {
         Some((name, value))
             if !name.starts_with([' ', '#', '-'])
                 && !value.trim().is_empty()
-                && (is_plain(value) || is_unreadable()) =>
+                && (is_plain(value) || !goes_on && is_unreadable()) =>
         {
             format!("{name}: {}", Value::from(value.trim()))
         }
@@ -177,6 +179,11 @@ mod tests {
             ("---\nargument-hint: [pr] [priority]\ndescription: [WIP] fix\n---\nText", "[WIP] fix", "Text"),
             ("---\ndescription: \"Fix\" and more\nallowed-tools: *\n---\nText", "\"Fix\" and more", "Text"),
             ("---\ndescription: |\n  a: b\nargument-hint: {a} {b}\n---\nText", "a: b", "Text"),
+            (
+                "---\ndescription: Use this when: so\nallowed-tools: [Read,\n  Write]\n---\nText",
+                "Use this when: so",
+                "Text",
+            ),
             ("No header", "", "No header"),
         ];
         for (text, description, expected) in table {

@@ -377,7 +377,8 @@ impl SessionPlan {
         let sources =
             mcp_servers::source(&app, servers, &workspace, access.environment.clone(), model.window);
         let mut hooks = hooks::of(&app, &config, &workspace, access.environment.clone(), &stages)?;
-        if profile.notes {
+        // Results of calls without a model are for programs.
+        if profile.notes && model.spec != direct::MODEL {
             hooks = Arc::new(FolderNotes::new(hooks, app.clone(), workspace.clone()));
         }
         let models = Some(models(&app, &config, &profile));

@@ -178,13 +178,15 @@ fn is_sign(letter: char) -> bool {
     letter.is_control() && !matches!(letter, '\n' | '\r' | '\t')
 }
 
-/// Whether a line of a secret is secret by itself: not the frame of a key, nor words such as a field of JSON.
+/// Whether a line of a secret is secret by itself: not the frame of a key, nor words such as a field of JSON or the name
+/// of a list in YAML.
 fn is_secret_line(line: &str) -> bool {
     let has = |is: fn(&u8) -> bool| line.as_bytes().iter().any(is);
     let is_one_word = !has(u8::is_ascii_whitespace);
-    let is_unlike_words =
-        line.len() >= MIN_GUESSED_BYTES && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
-    !line.starts_with("-----") && (is_one_word || is_unlike_words)
+    let is_long = line.len() >= MIN_GUESSED_BYTES;
+    let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
+    let is_word = is_one_word && (is_mixed || is_long && !line.ends_with([':', '{', '[', ',']));
+    !line.starts_with("-----") && (is_word || is_long && is_mixed)
 }
 
 /// Whether `value` looks random: long, with letters and digits, without spaces, and not a path.

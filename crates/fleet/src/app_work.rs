@@ -83,7 +83,9 @@ async fn attempt(app: &App, spec: &SessionSpec, begun: Begun) -> Result<Ended, F
     let note = lost_changes(&entries);
     let mut turns = Followed { session: &job.session, note, live };
     // A prompt that was queued may open another turn behind the last one of the job: users steer and stop that, too.
+    // The job gives its own command first: others before it would find no turn.
     let concluded = tokio::select! {
+        biased;
         Ok(concluded) = job.run(&mut turns) => Some(concluded),
         never = pass_on(&job.session, commands, &cancelled) => match never {},
         () = leave.cancelled() => None,

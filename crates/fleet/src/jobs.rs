@@ -169,9 +169,8 @@ pub async fn retry(database: &Database, id: &str, owner: Option<&Owner>) -> Resu
     Ok(!rows.is_empty())
 }
 
-/// Sends commands to a job of `owner` (`None`: of any owner) that is not over: its worker has not recorded a conclusion.
-/// Returns whether there is one. Commands
-/// that were already sent with the same `request` are not sent again.
+/// Sends commands to a job of `owner` (`None`: of any owner) that is not over: its attempt has not recorded a
+/// conclusion. Returns whether there is one. Commands that were already sent with the same `request` are not sent again.
 pub async fn send(
     database: &Database,
     id: &str,
@@ -180,8 +179,9 @@ pub async fn send(
     request: Option<&str>,
 ) -> Result<bool, FleetError> {
     let statement = "WITH job AS (SELECT id FROM jobs WHERE id = $1 AND ($2::text IS NULL OR owner = $2) \
-         AND (status = 'pending' OR status = 'running' AND (SELECT line FROM entries WHERE job = $1 AND session = $1 \
-           ORDER BY seq DESC LIMIT 1) NOT LIKE '%\"type\":\"concluded\"%')), \
+         AND (status = 'pending' OR status = 'running' AND NOT EXISTS (SELECT FROM \
+           (SELECT token, line FROM entries WHERE job = $1 AND session = $1 ORDER BY seq DESC LIMIT 1) last \
+           WHERE last.token = jobs.token AND last.line LIKE '%\"type\":\"concluded\"%'))), \
        first AS (UPDATE requests SET is_sent = true FROM job WHERE name = $4 AND NOT is_sent RETURNING name), \
        sent AS (INSERT INTO commands (job, command) SELECT job.id, said.command \
          FROM job, unnest($3::text[]) WITH ORDINALITY AS said (command, place) \

@@ -316,9 +316,16 @@ impl Worker {
             self.attempts.cancel(job);
         }
         for lease in heard.commanded.iter().filter_map(|job| self.leases.find(job)) {
-            let commands = queue::commands(database, &lease).await.unwrap_or_default();
-            commands.into_iter().for_each(|command| self.attempts.send(&lease.job.0, command));
+            if self.attempts.listens(&lease.job.0) {
+                self.pass_on(database, &lease).await;
+            }
         }
+    }
+
+    /// Takes the commands for a job from the database and gives them to its attempt.
+    async fn pass_on(&self, database: &Database, lease: &Lease) {
+        let commands = queue::commands(database, lease).await.unwrap_or_default();
+        commands.into_iter().for_each(|command| self.attempts.send(&lease.job.0, command));
     }
 
     /// Finds jobs whose workers are gone, and branches that are not where they should be. Takes no more jobs if the

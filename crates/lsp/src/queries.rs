@@ -112,7 +112,8 @@ impl LanguageServers {
         let edit = |(path, edits): (PathBuf, Vec<_>)| {
             let is_inside = path.canonicalize().is_ok_and(|real| real.starts_with(self.workspace()));
             let changed = path.metadata().and_then(|found| found.modified());
-            if changed.is_ok_and(|changed| changed >= asked) {
+            // The time of a file may be wrong, and lie in the future.
+            if changed.is_ok_and(|changed| (asked..=SystemTime::now()).contains(&changed)) {
                 let why = format!("`{}` was changed while it looked; try again", path.display());
                 return Err(unusable(why));
             }

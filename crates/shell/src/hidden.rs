@@ -230,10 +230,12 @@ pub(crate) fn is_git_variable(word: &str) -> bool {
 fn sets_up_git(node: Node<'_>, line: &str) -> bool {
     let text = text(node, line);
     match node.kind() {
-        "variable_assignment" => is_git_variable(text),
+        // `for GIT_CONFIG_COUNT in 1`, `((GIT_CONFIG_COUNT=1))`
+        "variable_assignment" | "variable_name" => is_git_variable(text),
         "declaration_command" => {
             let plain: String = text.chars().filter(|letter| !matches!(letter, '\'' | '"' | '\\')).collect();
-            plain.split_whitespace().any(is_git_variable)
+            // `declare -n other=GIT_CONFIG_COUNT`
+            plain.split(|letter: char| letter.is_whitespace() || letter == '=').any(is_git_variable)
         }
         _ => false,
     }

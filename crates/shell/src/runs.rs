@@ -193,6 +193,7 @@ impl Runs {
                 self.texts.extend(assigned.map(|word| word.text.clone()));
             }
             "mapfile" | "readarray" | "compgen" | "complete" => {
+                self.is_whole &= !arguments.iter().any(|word| is_git_variable(&word.text));
                 lines.extend(behind_option(arguments, 'C'));
             }
             "su" | "script" | "flock" | "runuser" => {
@@ -216,7 +217,11 @@ impl Runs {
             "git" => self.take_git(arguments, &mut lines),
             _ if is_shell(program) => self.take_shell(arguments, has_more, &mut lines),
             _ if reads_commands(program, arguments, has_more) => self.is_whole = false,
-            "printf" if arguments.iter().any(|word| is_git_variable(&word.text)) => self.is_whole = false,
+            "printf" | "read" | "getopts" | "let" | "wait" | "exec"
+                if arguments.iter().any(|word| is_git_variable(&word.text)) =>
+            {
+                self.is_whole = false
+            }
             // These print or search text, and run nothing.
             "echo" | "printf" | "grep" | "egrep" | "fgrep" | "ag" | "test" | "[" | "gh" | "jq" => {}
             _ if is_awk(program) => {}

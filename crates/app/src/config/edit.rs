@@ -4,10 +4,12 @@ use super::{ConfigError, SETTINGS, Settings, UserFile, check_user, told};
 use crate::untrusted_file;
 use haft_core::schema::nearest;
 use std::{
-    fs::{self, DirBuilder, File},
+    fs::{self, DirBuilder, File, TryLockError},
     io::{self, Write},
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 use toml_edit::{DocumentMut, Item, Key, Table, Value};
 
@@ -227,9 +229,26 @@ fn hold(path: &Path) -> Result<Option<File>, ConfigError> {
 pub(super) fn locked_folder(path: &Path) -> io::Result<Option<File>> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let folder = File::open(folder)?;
-    Ok(folder.lock().is_ok().then_some(folder))
+    let opened = File::open(folder)?;
+    let begun = Instant::now();
+    loop {
+        match opened.try_lock() {
+            Ok(()) => return Ok(Some(opened)),
+            Err(TryLockError::Error(_)) => return Ok(None),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_TIMEOUT => {
+                thread::sleep(LOCK_POLL_INTERVAL)
+            }
+            Err(TryLockError::WouldBlock) => {
+                let why = format!("another program keeps `{}` locked", folder.display());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+            }
+        }
+    }
 }
+
+/// How long a change waits for those of other processes, and how often it looks.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 fn text(path: &Path) -> Result<String, ConfigError> {
     match untrusted_file::bytes(path) {

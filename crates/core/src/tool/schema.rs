@@ -16,6 +16,7 @@ mod explain;
 mod plain;
 mod validator;
 
+pub use describe::merge_alternatives;
 pub(crate) use describe::{Described, describe};
 pub use example::example;
 pub use explain::nearest;

@@ -156,12 +156,18 @@ fn secrets_are_hidden_and_words_are_not() {
 
 #[test]
 fn each_line_of_a_secret_is_hidden() {
-    let key = "-----BEGIN KEY-----\nline-one-abcdef\n  MIIEvQIBADANBgkqhkiG9w0B\n-----END KEY-----\n";
+    let key = "-----BEGIN KEY-----\nline-1-abcdefgh\n  MIIEvQIBADANBgkqhkiG9w0B\n-----END KEY-----\n";
     let account = "{\n  \"type\": \"service_account\",\n  \"private_key\": \"MIIEvAIB 0123\"\n}";
-    let secrets = Secrets::new([key, account].map(str::to_owned), []);
+    let cluster = "clusters:\ncontexts:\nemail-addresses-of-people:\n  token: 4f1b9c7d2e5a6b8c\n";
+    let secrets = Secrets::new([key, account, cluster].map(str::to_owned), []);
     let table = [
+        (
+            "clusters:\n- a\ncontexts:\nemail-addresses-of-people:\n",
+            "clusters:\n- a\ncontexts:\nemail-addresses-of-people:\n",
+        ),
+        ("  token: 4f1b9c7d2e5a6b8c\n", "  [key]\n"),
         (key, "[key]\n"),
-        ("2: line-one-abcdef\n", "2: [key]\n"),
+        ("2: line-1-abcdefgh\n", "2: [key]\n"),
         ("> MIIEvQIBADANBgkqhkiG9w0B", "> [key]"),
         ("+  \"private_key\": \"MIIEvAIB 0123\"", "+  [key]"),
         // Words that other texts have as well.

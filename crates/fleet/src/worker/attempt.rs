@@ -42,6 +42,11 @@ impl Attempts {
         }
     }
 
+    /// Whether the attempt of the job takes commands: before, they stay in the database.
+    pub(crate) fn listens(&self, job: &str) -> bool {
+        self.0.lock().contains_key(job)
+    }
+
     pub(crate) fn send(&self, job: &str, command: Command) {
         if let Some(ears) = self.0.lock().get(job) {
             let _it_has_ended = ears.commands.send(command);
@@ -224,6 +229,8 @@ impl Worker {
         let (live, events) = LiveEvents::new();
         tasks.spawn(events.run(self.database.clone(), job.id.clone(), moved.clone()));
         let heard = self.listen(job, &cancelled);
+        // Those that came before this attempt.
+        self.pass_on(&self.database, lease).await;
         let begun = Begun {
             job: job.clone(),
             hidden,

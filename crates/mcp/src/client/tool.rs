@@ -1,7 +1,9 @@
 //! [`RemoteTool`]: a tool of a server as a tool of Haft.
 use super::server::Server;
 use futures::future::BoxFuture;
-use haft_core::{AnyTool, Effect, Examples, ToolContext, ToolError, ToolOutput, ToolSpec};
+use haft_core::{
+    AnyTool, Effect, Examples, ToolContext, ToolError, ToolOutput, ToolSpec, schema::merge_alternatives,
+};
 use rmcp::model::Tool;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -13,6 +15,7 @@ const MAX_NAME_LENGTH: usize = 64;
 /// A tool of a server.
 pub(super) struct RemoteTool {
     spec: ToolSpec,
+    accepted: Value,
     server: Arc<Server>,
     /// The server's name of the tool.
     name: String,
@@ -34,7 +37,8 @@ impl RemoteTool {
         let is_read_only = tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true);
         let effect = Effect::execute(command(own, tool));
         let effect = if is_read_only && server.settings.trust_hints { effect.read_only() } else { effect };
-        Self { spec, server: server.clone(), name: tool.name.to_string(), effect, is_read_only }
+        let (name, accepted) = (tool.name.to_string(), accepted(&tool.input_schema));
+        Self { spec, accepted, server: server.clone(), name, effect, is_read_only }
     }
 
     pub(super) fn server(&self) -> &str {
@@ -45,6 +49,10 @@ impl RemoteTool {
 impl AnyTool for RemoteTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn accepts(&self) -> Value {
+        self.accepted.clone()
     }
 
     /// The tool's effects are unknown, so the call counts as a command. The command contains a fingerprint of the
@@ -105,29 +113,32 @@ fn hash(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
-/// The arguments of a call are an object. Providers require that the schema says so, with `properties` even if there are
-/// none, and refuse the whole request if one tool has alternatives or conditions at the top. The properties of those
-/// are kept; the server itself checks the rest.
+/// What the model is shown. The arguments of a call are an object. Providers require that the schema says so, with
+/// `properties` even if there are none, and refuse the whole request if one tool has alternatives or conditions at the
+/// top. Arguments are checked against the server's own schema.
 fn parameters(schema: &Map<String, Value>) -> Value {
     let mut schema = schema.clone();
-    let mut properties = match schema.remove("properties") {
-        Some(Value::Object(properties)) => properties,
-        _ => Map::new(),
-    };
-    for key in ["allOf", "anyOf", "oneOf"] {
-        let parts = schema.remove(key);
-        for part in parts.iter().filter_map(Value::as_array).flatten() {
-            for (name, property) in part["properties"].as_object().into_iter().flatten() {
-                properties.entry(name).or_insert_with(|| property.clone());
-            }
-        }
-    }
+    merge_alternatives(&mut schema);
     for key in ["not", "if", "then", "else", "enum", "const", "items"] {
         schema.remove(key);
     }
     schema.insert("type".into(), json!("object"));
-    schema.insert("properties".into(), properties.into());
+    if !schema.get("properties").is_some_and(Value::is_object) {
+        schema.insert("properties".into(), json!({}));
+    }
     Value::Object(schema)
+}
+
+/// The server's own schema, if it is one of an object.
+fn accepted(schema: &Map<String, Value>) -> Value {
+    match schema.get("type").is_none_or(|kind| kind == "object") {
+        true => {
+            let mut own = schema.clone();
+            own.entry("type").or_insert_with(|| json!("object"));
+            Value::Object(own)
+        }
+        false => parameters(schema),
+    }
 }
 
 #[cfg(test)]
@@ -158,11 +169,21 @@ mod tests {
             (json!({"type": "array", "items": a}), json!({"type": "object", "properties": {}})),
             (
                 json!({"properties": {"a": a}, "required": ["a"], "anyOf": [{"properties": {"a": b, "b": b}}, {"$ref": "#/x"}]}),
-                json!({"type": "object", "properties": {"a": a, "b": b}, "required": ["a"]}),
+                json!({"type": "object", "properties": {"a": {"anyOf": [a, b]}, "b": b}, "required": ["a"]}),
             ),
         ];
         for (schema, expected) in table {
             assert_eq!(parameters(schema.as_object().unwrap()), expected);
         }
+        let union = json!({"oneOf": [
+            {"properties": {"kind": {"const": "circle"}, "size": {"type": "number"}}, "required": ["kind", "size"]},
+            {"properties": {"kind": {"const": "label"}, "size": {"type": "string"}}, "required": ["kind", "size"]},
+        ]});
+        let union = union.as_object().unwrap();
+        let told = parameters(union);
+        assert_eq!(told["properties"]["kind"], json!({"enum": ["circle", "label"]}));
+        assert_eq!(told["properties"]["size"], json!({"anyOf": [{"type": "number"}, {"type": "string"}]}));
+        assert_eq!(told["required"], json!(["kind", "size"]));
+        assert_eq!(accepted(union)["oneOf"], union["oneOf"]);
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn describe<A: JsonSchema>() -> Described {
 
 /// Merges alternatives at the top, as those of an enum, into one object, because providers refuse requests with a tool
 /// that has any there. What all alternatives require is required. Returns whether there were any.
-fn merge_alternatives(schema: &mut Map<String, Value>) -> bool {
+pub fn merge_alternatives(schema: &mut Map<String, Value>) -> bool {
     let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
     let parts: Vec<(&str, Vec<Value>)> = ["allOf", "anyOf", "oneOf"]
         .into_iter()
@@ -57,7 +57,8 @@ fn merge_alternatives(schema: &mut Map<String, Value>) -> bool {
     for (key, parts) in &parts {
         for (name, property) in parts.iter().filter_map(|part| part["properties"].as_object()).flatten() {
             match properties.get_mut(name) {
-                Some(known) => merge_values(known, property),
+                Some(known) if *key != "allOf" => merge_values(known, property),
+                Some(_) => {}
                 None => drop(properties.insert(name.clone(), property.clone())),
             }
         }
@@ -78,13 +79,24 @@ fn merge_alternatives(schema: &mut Map<String, Value>) -> bool {
     true
 }
 
-/// Adds the values that `other` allows to those of `known`, if both name theirs; otherwise `known` stays.
+/// Adds what `other` allows to `known`: the values that it names, or the whole of it.
 fn merge_values(known: &mut Value, other: &Value) {
     let values = |schema: &Value| match (schema.get("const"), schema.get("enum")) {
         (Some(value), _) => Some(vec![value.clone()]),
         (None, values) => values.and_then(Value::as_array).cloned(),
     };
-    let (Some(mut all), Some(more)) = (values(known), values(other)) else { return };
+    if known == other {
+        return;
+    }
+    let (Some(mut all), Some(more)) = (values(known), values(other)) else {
+        match known.as_object_mut().filter(|known| known.len() == 1).and_then(|known| known.get_mut("anyOf"))
+        {
+            Some(Value::Array(all)) if all.contains(other) => {}
+            Some(Value::Array(all)) => all.push(other.clone()),
+            _ => *known = json!({"anyOf": [known.clone(), other]}),
+        }
+        return;
+    };
     for value in more {
         if !all.contains(&value) {
             all.push(value);

@@ -184,6 +184,8 @@ fn notes_of_a_folder_are_told_once_with_the_first_file_that_is_used_there() {
     assert_eq!(verified.code, 0, "{verified:?}");
     // Notes that are read are not told as well.
     assert_eq!(results(&through_link, &[]), ["     1\tOf the other."]);
+    let called = place.run(&["tools", "call", "read", r#"{"path": "part/deep/a.txt"}"#]);
+    assert!(called.code == 0 && !called.out.contains("[notes on"), "{called:?}");
     let quiet = results(&model, &["--profile", "ally"]);
     assert!(!quiet.is_empty() && quiet.iter().all(|result| !result.contains("[notes on")), "{quiet:?}");
 }

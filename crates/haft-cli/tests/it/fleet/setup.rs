@@ -3,6 +3,7 @@ use crate::kit::{
     Ran,
     fleet::{Fleet, count, end, publish, say},
     project::git,
+    serving::Serving,
 };
 use serde_json::json;
 use std::io::Write;
@@ -42,6 +43,37 @@ fn first_result(fleet: &Fleet, id: &str) -> String {
         let ended = entries.iter().find(|entry| entry["type"] == "tool_ended")?;
         Some(ended["content"].as_str().unwrap().to_owned())
     })
+}
+
+// H-151
+#[test]
+fn a_prompt_that_comes_while_a_job_is_prepared_is_heard() {
+    let Some(fleet) = fleet() else { return };
+    let server = Serving::start(&fleet.place, &["--fleet", &fleet.server.address()]);
+    assert_eq!(given(&fleet, &["fleet", "setup", "--queue", "web", "--file", "-"], "sleep 3").code, 0);
+    let script = fleet.place.script("more.jsonl", &[count(), publish(), say(), say(), say(), say()]);
+    let id = add(&fleet, &[]);
+    let prompt = |text: &str| {
+        let body = json!({"text": text}).to_string();
+        server.ask(&format!("POST /v1/sessions/{id}/prompt"), &body).status
+    };
+    assert_eq!(prompt("before it is taken"), 202);
+    let mut worker = fleet.worker(&script, &["--lease", "2"]);
+    fleet.wait_for("it runs", || (fleet.job(&id, "status") == "running").then_some(()));
+    assert_eq!(prompt("while it is prepared"), 202);
+    fleet.wait_until_completed(&id);
+    end(&mut worker);
+    let told = fleet.run(&["fleet", "logs", &id]).out;
+    for text in ["before it is taken", "while it is prepared"] {
+        assert!(told.contains(text), "{text}: {told}");
+    }
+    assert_eq!(fleet.server.sql("SELECT count(*) FROM commands"), "0");
+    // Its attempt has concluded, and one that follows has not.
+    let now = |change: &str| fleet.server.sql(&format!("UPDATE jobs SET {change} WHERE id = '{id}'"));
+    now("status = 'running', ended = NULL");
+    assert_eq!(prompt("too late"), 409);
+    now("token = token + 1");
+    assert_eq!(prompt("in time"), 202);
 }
 
 // H-100
