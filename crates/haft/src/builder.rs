@@ -7,7 +7,7 @@ use haft_core::{
     schema::nearest,
 };
 use haft_dialects::Dialect;
-use haft_engine::{Agent, Approval, Engine, Profile, Responder, Setup};
+use haft_engine::{Agent, Approval, Engine, Model, Profile, Responder, Setup};
 use haft_evidence::ClaimChecker;
 use haft_stage::CommandAccess;
 use std::{
@@ -289,11 +289,7 @@ impl Builder {
         let (home, stages) = self.place.open(&environment, self.commands, &workspace)?;
         let mut profile = self.profile.unwrap_or_else(Profile::standard);
         profile.limits = self.limits.unwrap_or(profile.limits);
-        check_amounts(&profile.limits, model.price)?;
-        if profile.limits.budget.usd.is_some() && model.price.is_none() {
-            let message = format!("cannot limit the cost: the price of `{}` is not known", model.spec);
-            return Err(Error::new(message).with_hint("name it with `price`, or limit the tokens"));
-        }
+        check_cost(&profile.limits, &model)?;
         let system = self.system.unwrap_or_else(|| profile.system.clone());
         let own = Agent { name: AGENT_NAME.into(), system, ..Agent::default() };
         #[cfg(feature = "mcp")]
@@ -372,8 +368,13 @@ fn check_tool(spec: &ToolSpec) -> Result<()> {
     Ok(())
 }
 
-/// Checks that no price and no limit of the cost is negative, infinite or not a number: it would limit nothing.
-fn check_amounts(limits: &Limits, price: Option<Price>) -> Result<()> {
+/// Checks that a limit of the cost can be held: the price is known, and neither it nor the limit is negative, infinite or
+/// not a number.
+fn check_cost(limits: &Limits, Model { price, spec, .. }: &Model) -> Result<()> {
+    if limits.budget.usd.is_some() && price.is_none() {
+        let message = format!("cannot limit the cost: the price of `{spec}` is not known");
+        return Err(Error::new(message).with_hint("name it with `price`, or limit the tokens"));
+    }
     let prices =
         price.map(|price| [Some(price.input), Some(price.output), price.cache_read, price.cache_write]);
     let mut amounts = prices.into_iter().flatten().chain([limits.budget.usd]).flatten();

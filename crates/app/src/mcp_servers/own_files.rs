@@ -17,7 +17,7 @@ pub(super) struct OwnServer {
     pub(super) written: Value,
 }
 
-/// How a server is written in a file, as Claude Code would write it.
+/// Rewrites a server of a file as Claude Code would write it.
 type Rewrite = fn(&Value) -> Value;
 
 /// The servers of all systems. Those that are turned off there are left out. Sources of the formats, read 2026-11:
@@ -57,7 +57,7 @@ pub(super) fn servers(app: &App, workspace: &Path) -> Vec<OwnServer> {
     found.flatten().collect()
 }
 
-/// The content of a JSON or TOML file; `None` if there is none, or it cannot be read, which is reported.
+/// The content of a JSON or TOML file; `None` if the file does not exist. Warns of a file that cannot be read.
 fn content(app: &App, file: &Path) -> Option<Value> {
     let ignored = |why: String| app.warn(format!("`{}` was ignored: {why}", file.display()));
     let bytes = match read_regular(file, MAX_FILE_BYTES) {

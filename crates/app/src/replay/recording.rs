@@ -428,8 +428,8 @@ fn outcome(change: &Change) -> (PathBuf, Option<FileOutcome>) {
     (change.path.clone(), change.after.as_ref().map(FileOutcome::from))
 }
 
-/// The result without what hooks and notes on folders added, which a replay does not ask for, and without what says that tasks ended with the
-/// subagent, which is a matter of time. Both follow what the tool returned.
+/// The result without the answers of hooks and the notes on folders, which a replay does not ask for, and without what
+/// says that tasks ended with the subagent, which is a matter of time. All of these follow what the tool returned.
 fn without_notes(result: &ToolResult) -> ToolResult {
     let content = edit_notes(&result.content, |text| {
         let notes =
