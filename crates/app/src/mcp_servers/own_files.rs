@@ -33,18 +33,20 @@ pub(super) fn servers(app: &App, workspace: &Path) -> Vec<OwnServer> {
     };
     let file = |system, name: &str| places.folder_of(system).map(|folder| folder.join(name));
     let project = workspace.display().to_string();
-    let table: [(Option<PathBuf>, &[&str], Rewrite); 6] = [
-        (claude.clone(), &["projects", &project, "mcpServers"], Value::clone),
-        (claude, &["mcpServers"], Value::clone),
-        (file(System::Codex, "config.toml"), &["mcp_servers"], of_codex),
-        (file(System::Gemini, "settings.json"), &["mcpServers"], of_gemini),
-        (file(System::OpenCode, "opencode.json"), &["mcp"], of_opencode),
-        (below_home(".cursor/mcp.json"), &["mcpServers"], Value::clone),
+    let table: [(Option<PathBuf>, &str, Rewrite); 5] = [
+        (claude, "mcpServers", Value::clone),
+        (file(System::Codex, "config.toml"), "mcp_servers", of_codex),
+        (file(System::Gemini, "settings.json"), "mcpServers", of_gemini),
+        (file(System::OpenCode, "opencode.json"), "mcp", of_opencode),
+        (below_home(".cursor/mcp.json"), "mcpServers", Value::clone),
     ];
-    let found = table.into_iter().filter_map(|(source, path, rewrite)| {
+    let found = table.into_iter().filter_map(|(source, key, rewrite)| {
         let source = source?;
         let content = content(app, &source)?;
-        let servers = path.iter().try_fold(&content, |value, key| value.get(key))?.as_object()?.iter();
+        // Only Claude Code has servers of single projects. They come first.
+        let of_project = content.get("projects").and_then(|all| all.get(&project));
+        let tables = of_project.into_iter().chain([&content]);
+        let servers = tables.filter_map(|table| table.get(key)?.as_object()).flatten();
         let servers =
             servers.filter(|(_, written)| written["enabled"] != false && written["disabled"] != true);
         let own = servers.map(|(name, written)| OwnServer {

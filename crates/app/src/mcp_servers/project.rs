@@ -38,11 +38,22 @@ pub struct DeclaredServer {
 
 /// The servers that files of `workspace`, or files of the user for other systems, name and `config` does not have. If
 /// several files name one, the first applies. Entries that cannot be a server, and those that the project's own
-/// configuration excludes, are left out.
+/// configuration excludes, are left out. Warns of the former, with the reason.
 #[must_use]
 pub fn importable(app: &App, config: &Config, workspace: &Path) -> Vec<DeclaredServer> {
-    let all = declared(app, workspace).chain(own(app, workspace));
-    usable(all, config)
+    let (usable, faulty): (Vec<_>, Vec<_>) =
+        all(app, workspace).into_iter().partition(|server| fault(server).is_none());
+    for server in faulty {
+        let (name, source) = (server.name.escape_debug(), server.source.display());
+        let fault = fault(&server).unwrap_or_default();
+        app.warn(format!("`{name}` in `{source}` was ignored: {fault}"));
+    }
+    self::usable(usable.into_iter(), config)
+}
+
+/// The servers in files of a project, and in files of the user for other systems.
+fn all(app: &App, workspace: &Path) -> Vec<DeclaredServer> {
+    declared(app, workspace).chain(own(app, workspace)).collect()
 }
 
 fn usable(all: impl Iterator<Item = DeclaredServer>, config: &Config) -> Vec<DeclaredServer> {
@@ -70,16 +81,6 @@ fn own(app: &App, workspace: &Path) -> impl Iterator<Item = DeclaredServer> {
     own_files::servers(app, workspace).into_iter().map(|own_files::OwnServer { name, source, written }| {
         DeclaredServer { name, source, is_own: true, file: McpFile::of_plugin(&written, ""), written }
     })
-}
-
-/// Warns of the entries that cannot be a server, with the reason.
-pub fn warn_of_faults(app: &App, workspace: &Path) {
-    for server in declared(app, workspace).chain(own(app, workspace)) {
-        if let Some(fault) = fault(&server) {
-            let (name, source) = (server.name.escape_debug(), server.source.display());
-            app.warn(format!("`{name}` in `{source}` was ignored: {fault}"));
-        }
-    }
 }
 
 /// Placeholders of Visual Studio Code that are not environment variables.
@@ -191,10 +192,11 @@ pub fn take(app: &App, config: &Config, workspace: &Path, name: &str) -> Result<
         return Err(Failure::usage(format!("your configuration has an MCP server `{name}` already"))
             .hint(format!("`haft mcp remove {name}` removes it")));
     }
-    let all = importable(app, config, workspace);
+    let declared = all(app, workspace);
+    let all = usable(declared.iter().cloned(), config);
     let Some(server) = all.iter().find(|server| server.name == name) else {
-        let unusable = declared(app, workspace).chain(own(app, workspace)).find(|server| server.name == name);
-        if let Some((server, fault)) = unusable.and_then(|server| Some((server.clone(), fault(&server)?))) {
+        let named = declared.iter().find(|server| server.name == name);
+        if let Some((server, fault)) = named.and_then(|server| Some((server, fault(server)?))) {
             let source = server.source.display();
             return Err(Failure::usage(format!("cannot add `{name}` of `{source}`: {fault}")));
         }

@@ -138,7 +138,6 @@ pub(super) fn import(
     if !names.is_empty() {
         return Ok(Exit::Success);
     }
-    project::warn_of_faults(cli, &workspace);
     let mut list = List::new(["SERVER", "COMMAND OR ADDRESS", "WITH", "FILE"], json);
     for project::DeclaredServer { name, source, is_own, file, .. } in
         project::importable(cli, &config, &workspace)
